@@ -1,0 +1,33 @@
+/*
+ * Options, from the environment, read once before the first count. The table in config.c is the only place that
+ * names them; docs/environment.md lists them and a test compares the two.
+ */
+#ifndef XW_CONFIG_H
+#define XW_CONFIG_H
+
+#include "os.h"
+
+enum xw_digest { XW_DIGEST_OFF, XW_DIGEST_SHORT, XW_DIGEST_FULL };
+
+struct xw_config {
+    int disable;              /* CROSSWIND_DISABLE: do nothing at all */
+    char spool[256];          /* CROSSWIND_SPOOL: directory of the spool files */
+    uint64_t slice_ns;        /* CROSSWIND_SLICE: "4s", "500ms" */
+    int digest;               /* CROSSWIND_DIGEST: off, short, full */
+    int timing;               /* CROSSWIND_TIMING: 0 reads no clock in wrappers */
+    uint64_t helper_after_ms; /* CROSSWIND_HELPER_AFTER: age at which the helper thread may start, ms */
+    uint64_t digest_wait_ms;  /* CROSSWIND_DIGEST_WAIT: how long rank 0 waits for the other ranks' numbers, ms */
+    char events[128];         /* CROSSWIND_EVENTS: processor events, by the names of the metric table */
+    char skip[256];           /* CROSSWIND_SKIP: base names of executables to leave alone, comma-separated */
+    char job_id[64];          /* of CROSSWIND_JOB_ID or the batch system's variable */
+    char step_id[64];
+    int rank; /* of the launcher's variable; -1: none */
+    int ranks; /* 0: unknown */
+    char url[128]; /* CROSSWIND_URL: where the site's dashboard is, for the digest; %j is the job id */
+};
+extern struct xw_config xw_config XW_HIDDEN;
+
+/* Read the options from the environment block (NULL: none). Unknown or bad values leave the default. No libc. */
+void xw_config_read(struct xw_config *config, char *const *environment) XW_HIDDEN;
+
+#endif

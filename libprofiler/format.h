@@ -1,0 +1,169 @@
+/*
+ * The spool file: what one process writes while it runs. docs/format.md is its specification.
+ *
+ *     offset 0        struct xw_spool_header                                     XW_HEADER_SIZE bytes
+ *     table_offset    table text: one line per column, segment field, lost counter, function
+ *     chunk[0..n)     areas of one kind each, page-aligned, in any order:
+ *                       XW_CHUNK_THREADS   struct xw_thread_block[size / block_size]
+ *                       XW_CHUNK_SLICES    log of slice records
+ *                       XW_CHUNK_SEGMENTS  log of segment records
+ *
+ * The file is mapped MAP_SHARED and readable at any moment. Nothing in it is ever reset or moved:
+ *   - counters only grow, each written by one thread with plain stores (the overflow block: with atomic adds);
+ *   - a log is append-only. A record is
+ *
+ *         0      4      8                8 + length   (next record: aligned to 4)
+ *         +------+------+----------------+
+ *         |length| crc  | payload ...    |            length 0: the end of what this chunk holds
+ *         +------+------+----------------+
+ *
+ *     The writer stores payload and crc, then release-stores length: that is the commit. A reader takes a record
+ *     only if the length lies in the chunk and the crc (CRC-32C of the payload) agrees. The records of
+ *     one kind continue in the next chunk of that kind, in the order of the chunk table.
+ *   - the chunk table is append-only too: entry first, then n_chunks with release.
+ *
+ * Integers are little-endian. `varint` is unsigned LEB128, `svarint` zigzag in LEB128.
+ */
+#ifndef XW_FORMAT_H
+#define XW_FORMAT_H
+
+#include <stdint.h>
+
+#define XW_SPOOL_MAGIC "XWSPOOL" /* with its NUL: 8 bytes */
+#define XW_SPOOL_VERSION 1u
+#define XW_HEADER_SIZE 4096u
+#define XW_MAX_CHUNKS 96u
+
+enum xw_chunk_kind { XW_CHUNK_THREADS = 1, XW_CHUNK_SLICES = 2, XW_CHUNK_SEGMENTS = 3 };
+
+/* How the process ended, as far as it could say so itself. */
+enum xw_state {
+    XW_STATE_RUNNING = 1, /* or killed, or replaced by exec: whether the pid still lives tells */
+    XW_STATE_CLEAN = 2,   /* destructors ran */
+    XW_STATE_EXITED = 3   /* _exit or _Exit */
+};
+
+struct xw_chunk {
+    uint64_t offset;
+    uint32_t size;
+    uint32_t kind; /* enum xw_chunk_kind */
+};
+
+/* One reading of all clocks. */
+struct xw_instant {
+    uint64_t real_ns; /* CLOCK_REALTIME */
+    uint64_t mono_ns; /* CLOCK_MONOTONIC */
+    uint64_t tick;    /* the clock of the wrappers */
+};
+
+struct xw_spool_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_size;
+    uint32_t table_offset;
+    uint32_t table_size;
+    uint32_t block_size; /* sizeof(struct xw_thread_block) of the writer */
+    uint32_t n_groups;
+    uint32_t n_functions;
+    uint32_t n_columns;
+    uint32_t n_lost;
+    uint32_t state; /* enum xw_state */
+
+    uint32_t pid; /* as the process sees itself */
+    uint32_t parent_pid;
+    uint32_t uid;
+    int32_t rank;        /* of MPI_COMM_WORLD or the launcher's variable; -1: none */
+    int32_t ranks;       /* size of MPI_COMM_WORLD; 0: not an MPI process (yet) */
+    uint32_t tick_source; /* 0 CLOCK_MONOTONIC in ns, 1 invariant cycle counter, 2 timing is off */
+    uint64_t tick_hz;     /* ticks per second; improved at every slice; 0: not known yet */
+    uint64_t slice_ns;
+    uint64_t start_ticks; /* field 22 of /proc/self/stat, in clock ticks after boot; 0: not read */
+    struct xw_instant start;
+    struct xw_instant end; /* zero until the process ended by itself */
+    uint64_t lost[16];         /* enum xw_lost, in the order of the table text */
+
+    char boot_id[40];
+    char host[64];
+    char exe[64];     /* base name of the executable; never its arguments */
+    char job_id[64];  /* of the batch system or of `crosswind run` */
+    char step_id[64];
+    char mpi[64];     /* what kind of MPI: "openmpi", "mpich", "mpi5"; empty: none */
+    char counters[128]; /* what the processor counters gave, in words */
+
+    uint32_t n_chunks; /* release-stored after the entry */
+    uint32_t reserved;
+    struct xw_chunk chunk[XW_MAX_CHUNKS];
+};
+
+/* What one wrapper counts into. */
+struct xw_quad {
+    uint64_t calls;
+    uint64_t bytes_out;
+    uint64_t bytes_in;
+    uint64_t ticks;
+};
+
+enum xw_slot_state {
+    XW_SLOT_FREE = 0,
+    XW_SLOT_USED = 1,
+    XW_SLOT_RETIRED = 2, /* its thread has ended; the counts stay, the slot can be taken over by another thread */
+    XW_SLOT_SHARED = 3   /* the overflow block: block 0 of the first THREADS chunk */
+};
+
+/*
+ * One thread's counters. Followed in the file by n_groups, then n_functions quads:
+ *
+ *     0            64                64 + 32 n_groups          64 + 32 (n_groups + n_functions)   block_size
+ *     +------------+-----------------+-------------------------+--------------------------------+
+ *     | this head  | groups          | functions               | padding to 64                  |
+ *     +------------+-----------------+-------------------------+--------------------------------+
+ *
+ * Group times partition the thread's time (only the outermost wrapped call adds), function times are inclusive.
+ */
+struct xw_thread_head {
+    uint32_t tid;
+    uint32_t state;      /* enum xw_slot_state */
+    uint64_t call_since; /* tick at which the outermost running call began */
+    uint32_t call_group; /* 1 + group of that call; 0: in none. Stored after call_since. */
+    uint32_t call_function;
+    uint64_t io_calls; /* I/O outside MPI, for segments */
+    uint64_t io_bytes;
+    uint64_t io_ticks;
+    uint64_t site_hash; /* order-free sum over the calls of MPI: which calls, from where */
+    uint64_t reserved;
+};
+
+/*
+ * Payload of a slice record (all varint unless said):
+ *     index          slice number: floor(begin / slice_ns); the first record absolute, later ones minus the previous
+ *     flags          enum xw_slice_flag
+ *     begin  svarint true begin, CLOCK_REALTIME ns, minus index * slice_ns
+ *     end    svarint true end minus (index + 1) * slice_ns
+ *     offset svarint adjtimex offset in ns      } the node's clock
+ *     maxerror       adjtimex maximum error, us }
+ *     cost           ns of CPU that closing the slice took
+ *     n              number of pairs; then n times: column index minus (previous column index + 1), value
+ * Counters are differences over the slice, gauges values at its end; columns that are zero are left out.
+ */
+enum xw_slice_flag {
+    XW_SLICE_FIRST = 1,       /* begins with the process, not at a boundary */
+    XW_SLICE_LAST = 2,        /* ends with the process */
+    XW_SLICE_UNSYNCHRONISED = 4, /* adjtimex: the node's clock is not synchronised */
+    XW_SLICE_GAP = 8          /* the helper slept through at least one boundary; the record spans several slices */
+};
+
+/*
+ * Payload of a segment record (all varint unless said):
+ *     index          number of the first segment in it, since MPI_Init; first record absolute, later minus the previous
+ *     count          how many neighbouring segments it merges (1 unless the budget was reached)
+ *     start  svarint tick of its begin minus tick of the previous record's end (first record: absolute, unsigned)
+ *     function       number of the function whose end closed it
+ *     signature      32 bits: hash of all call sites in it
+ *     values         XW_N_SEG_FIELDS values in the order of the table text
+ */
+
+_Static_assert(sizeof(struct xw_quad) == 32, "readers rely on it");
+_Static_assert(sizeof(struct xw_thread_head) == 64, "readers rely on it");
+_Static_assert(sizeof(struct xw_spool_header) <= XW_HEADER_SIZE, "the header is one page");
+
+#endif

@@ -1,0 +1,52 @@
+"""Segments of a bulk-synchronous run as columns [rank, segment], and their CSV form.
+
+The CSV is an interface that other programs rely on: one row per segment and rank, columns `CSV_COLUMNS`; feature
+columns may be absent, at the price of certainty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CSV_COLUMNS", "REQUIRED_COLUMNS", "SegmentTable"]
+
+CSV_COLUMNS: tuple[str, ...] = (
+    "seg", "rank", "t_start_us", "dur_us", "comp_us", "p2p_us", "io_us", "coll_us", "cpu_us", "instructions",
+    "p2p_calls", "p2p_bytes", "coll_calls", "coll_bytes", "io_calls", "io_bytes", "sig",
+)  # fmt: skip
+REQUIRED_COLUMNS: tuple[str, ...] = ("seg", "rank", "dur_us")
+
+
+@dataclass(frozen=True)
+class SegmentTable:
+    """Segments aligned over ranks.
+
+    index: int64 [segment], the number of each segment since MPI_Init. ranks: int64 [rank]. columns: per name of CSV_COLUMNS other
+    than seg and rank, a float64 array [rank, segment] in the CSV's units (`sig`: uint64). Times `t_start_us` are
+    UTC microseconds. valid: bool [rank, segment], false where a rank has no such segment (it died early or lost it);
+    the values there are NaN (sig: 0). stride: int64 [segment], how many real segments a column merges.
+    """
+
+    index: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    columns: dict[str, NDArray]
+    valid: NDArray[np.bool_]
+    stride: NDArray[np.int64]
+
+    @property
+    def n_segments(self) -> int:
+        """Number of segments."""
+        return int(self.index.size)
+
+    @property
+    def n_ranks(self) -> int:
+        """Number of ranks."""
+        return int(self.ranks.size)
+
+    def has(self, name: str) -> bool:
+        """Whether a column is there and not zero everywhere (no hardware counters: instructions are all zero)."""
+        column = self.columns.get(name)
+        return column is not None and bool(np.any(np.nan_to_num(column) != 0))
