@@ -19,7 +19,8 @@
  *
  *     The writer stores payload and crc, then release-stores length: that is the commit. A reader takes a record
  *     only if the length lies in the chunk and the crc (CRC-32C of the payload) agrees. The records of
- *     one kind continue in the next chunk of that kind, in the order of the chunk table.
+ *     one kind continue in the next chunk of that kind, in the order of the chunk table. Differences to the previous
+ *     record start from zero in each chunk, so that a damaged chunk takes no other with it.
  *   - the chunk table is append-only too: entry first, then n_chunks with release.
  *
  * Integers are little-endian. `varint` is unsigned LEB128, `svarint` zigzag in LEB128.
@@ -135,7 +136,7 @@ struct xw_thread_head {
 
 /*
  * Payload of a slice record (all varint unless said):
- *     index          slice number: floor(begin / slice_ns); the first record absolute, later ones minus the previous
+ *     index          slice number: floor(begin / slice_ns), minus that of the previous record in this chunk (first: minus 0)
  *     flags          enum xw_slice_flag
  *     begin  svarint true begin, CLOCK_REALTIME ns, minus index * slice_ns
  *     end    svarint true end minus (index + 1) * slice_ns
@@ -154,9 +155,10 @@ enum xw_slice_flag {
 
 /*
  * Payload of a segment record (all varint unless said):
- *     index          number of the first segment in it, since MPI_Init; first record absolute, later minus the previous
+ *     index          number of the first segment in it, since MPI_Init, minus that of the previous record in this chunk
+ *                    (first: minus 0)
  *     count          how many neighbouring segments it merges (1 unless the budget was reached)
- *     start  svarint tick of its begin minus tick of the previous record's end (first record: absolute, unsigned)
+ *     start  svarint tick of its begin minus tick of the end of the previous record in this chunk (first: minus 0)
  *     function       number of the function whose end closed it
  *     signature      32 bits: hash of all call sites in it
  *     values         XW_N_SEG_FIELDS values in the order of the table text
