@@ -1,0 +1,26 @@
+/*
+ * What the operating system knows about the whole process, read once per slice: clocks, getrusage and /proc.
+ * Raw system calls only, no thread-local storage, some 300 bytes of stack.
+ */
+#ifndef XW_PROCESS_STATS_H
+#define XW_PROCESS_STATS_H
+
+#include "metric_table.h"
+#include "os.h"
+
+#define XW_PROCESS_STATS_SCRATCH 2048u   /* bytes of scratch memory that are enough */
+#define XW_PROCESS_STATS_MAX_THREADS 256u /* threads whose run delay is read in one slice */
+
+struct xw_process_stats {
+    uint64_t value[XW_N_OS]; /* by enum xw_os_sample, in the units of the metric table; 0 where not available */
+    uint32_t available;      /* bit per value that could be read */
+};
+
+/*
+ * Read all values. `self_tid` is the helper's own thread, left out of `threads` and of `run_delay`; 0: none.
+ * The run delay is the sum over the threads that live now, so it falls when a thread ends: the caller keeps it from
+ * running backwards. The bytes that reading /proc moves count into the process's own I/O (some 300 B a slice).
+ */
+void xw_process_stats_read(struct xw_process_stats *stats, int self_tid, char *scratch, size_t scratch_size) XW_HIDDEN;
+
+#endif
