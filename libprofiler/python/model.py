@@ -82,9 +82,10 @@ class Profile:
     Slice j is the UTC interval [(first_slice + j) * slice_ns, (first_slice + j + 1) * slice_ns).
     functions: per function name an int64 array [process, 4] of calls, bytes out, bytes in, time in ns.
     totals: per metric name an int64 array [process]: the counters at the very end, which is the sum over slices.
-    segments: the bulk-synchronous view over the MPI ranks, or None. mpi_functions: which names are MPI's.
-    partial: bool [process], true where the last slice was cut short by a kill. dropped_files: spool files that
-    could not be read, with the reason.
+    segments: the bulk-synchronous view over the MPI ranks, or None. lost: what the libraries of all processes had to
+    drop, by name. dropped_files: spool files or parts of them that could not be read, with the reason. partial: bool
+    [process], true where the last slice was never closed by the process itself (it was killed or still runs): its
+    counts are exact, its end is a guess. mpi_functions: which names of `functions` are MPI's.
     """
 
     job: Job
@@ -101,6 +102,12 @@ class Profile:
     clock: Clock = Clock()
     lost: dict[str, int] = field(default_factory=dict)
     dropped_files: tuple[tuple[str, str], ...] = ()
+    partial: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    mpi_functions: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.partial.size != len(self.processes):
+            object.__setattr__(self, "partial", np.zeros(len(self.processes), dtype=np.bool_))
 
     def metric(self, name: str) -> NDArray[np.int64]:
         """The [process, slice] array of a metric; zeros where the profile has none of it. KeyError: unknown metric."""

@@ -1,0 +1,1 @@
+"""What tests of several parts share: plausible profiles and spool files with known numbers."""
