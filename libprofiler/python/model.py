@@ -56,8 +56,9 @@ class Job:
 class Process:
     """One process image (an exec makes a new one).
 
-    state: ``clean`` (destructors ran), ``exited`` (_exit), ``killed`` (gone without a word: SIGKILL, crash, time limit),
-    ``replaced`` (by exec) or ``running``. rank is None outside MPI and launchers. lost: what its library had to drop, by name.
+    state: ``clean`` (destructors ran), ``exited`` (_exit), ``killed`` (gone without a word: SIGKILL, crash, time
+    limit), ``replaced`` (by exec) or ``running``. rank is None outside MPI and launchers. lost: what its library had to
+    drop, by name.
     """
 
     host: str

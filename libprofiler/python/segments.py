@@ -24,10 +24,10 @@ REQUIRED_COLUMNS: tuple[str, ...] = ("seg", "rank", "dur_us")
 class SegmentTable:
     """Segments aligned over ranks.
 
-    index: int64 [segment], the number of each segment since MPI_Init. ranks: int64 [rank]. columns: per name of CSV_COLUMNS other
-    than seg and rank, a float64 array [rank, segment] in the CSV's units (`sig`: uint64). Times `t_start_us` are
-    UTC microseconds. valid: bool [rank, segment], false where a rank has no such segment (it died early or lost it);
-    the values there are NaN (sig: 0). stride: int64 [segment], how many real segments a column merges.
+    index: int64 [segment], the number of each segment since MPI_Init. ranks: int64 [rank]. columns: per name of
+    CSV_COLUMNS other than seg and rank, a float64 array [rank, segment] in the CSV's units (`sig`: uint64). Times
+    `t_start_us` are UTC microseconds. valid: bool [rank, segment], false where a rank has no such segment (it died early
+    or lost it); the values there are NaN (sig: 0). stride: int64 [segment], how many real segments a column merges.
     """
 
     index: NDArray[np.int64]

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+
 from crosswind.profile import read_profile, write_profile
 from support.profiles import make_lammps, make_profile, make_writer
 

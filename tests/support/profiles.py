@@ -1,7 +1,7 @@
 """Plausible profiles with known numbers, made without any file.
 
-Every number follows from the arguments and the seed, so a test knows what it must find: the rates of a metric in a slice are
-`rates[name]` per second times the slice, segments last `segment_ms` but for the planted slow ones.
+Every number follows from the arguments and the seed, so a test knows what it must find: the count of a metric in a slice
+is `rates[name]` per second times the slice, segments last `segment_ms` but for the planted slow ones.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+
 from crosswind.profile.metrics import METRICS
 from crosswind.profile.model import Clock, Column, Job, Process, Profile
 from crosswind.profile.segments import SegmentTable
@@ -98,10 +99,10 @@ def make_profile(
 ) -> Profile:
     """A profile of `n_ranks` processes over `n_slices` whole slices.
 
-    rates: per metric, units per process and second (gauges: the value); default LAMMPS-like. factor: multiplies every counter
-    but CPU time in a slice, by slice number from 0 (dents < 1, peaks > 1). jitter: relative standard deviation of each
-    value. mpi: empty for a program without MPI (ranks then are plain processes). n_segments > 0 adds segments of
-    `segment_ms`; slow_segments {number: extra ms} lengthens some. killed_rank ends in the middle, killed.
+    rates: per metric, units per process and second (gauges: the value); default LAMMPS-like. factor: multiplies every
+    counter but CPU time in a slice, by slice number from 0 (dents < 1, peaks > 1). jitter: relative standard deviation
+    of each value. mpi: empty for a program without MPI (ranks then are plain processes). n_segments > 0 adds segments
+    of `segment_ms`; slow_segments {number: extra ms} lengthens some. killed_rank ends in the middle, killed.
     """
     rng = np.random.default_rng(seed)
     rates = LAMMPS_RATES if rates is None else rates
@@ -187,8 +188,10 @@ def make_segments(
     noise: float = 0.002,
     seed: int = 1,
 ) -> SegmentTable:
-    """Segments of equal work: 90 % computation, 6 % point-to-point, 4 % collective; `slow` adds ms to the computation of rank 0
-    without adding work, and the others wait for it in the collective."""
+    """Segments of equal work: 90 % computation, 6 % point-to-point, 4 % collective.
+
+    `slow` adds ms to the computation of rank 0 without adding work, and the others wait for it in the collective.
+    """
     rng = np.random.default_rng(seed)
     shape = (n_ranks, n_segments)
     extra = np.zeros(n_segments)
