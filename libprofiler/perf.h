@@ -2,7 +2,8 @@
  * Processor events for slices: perf events opened and read by the helper thread, in its private descriptor table.
  *
  * One event per thread that exists when it opens, with inherit_thread for those to come. Events die with the helper, so
- * sums carry over a stop (`base`). Raw system calls only.
+ * sums carry over a stop (`base`). Raw system calls only. An event that can't be opened for every thread is given up as a
+ * whole: a sum over some of the threads would be wrong without saying so.
  */
 #ifndef XW_PERF_H
 #define XW_PERF_H
@@ -21,7 +22,8 @@ struct xw_perf {
     uint32_t n_fds;
     struct {
         int32_t fd;
-        uint32_t event;
+        uint16_t event;
+        uint16_t weight; /* what one count adds to the column */
     } fds[XW_PERF_MAX_FDS];
 };
 

@@ -1,6 +1,6 @@
 #include "process_stats.h"
 
-#include "tasks.h"
+#include "proc_dir.h"
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -110,31 +110,36 @@ static int read_run_delay(int directory, int tid, uint64_t *delay)
 
 static void read_threads(struct xw_process_stats *stats, int self_tid, char *buffer, size_t size)
 {
-    struct xw_tasks tasks;
+    struct xw_proc_dir tasks;
     uint32_t threads = 0, readable = 0;
     uint64_t delay = 0;
-    if (xw_tasks_open(&tasks, buffer, size)) {
-        for (int tid; (tid = xw_tasks_next(&tasks));) {
+    if (xw_proc_dir_open(&tasks, "/proc/self/task", buffer, size)) {
+        for (int tid; (tid = xw_proc_dir_next(&tasks)) >= 0;) {
             if (tid == self_tid)
                 continue;
             if (threads++ < XW_PROCESS_STATS_MAX_THREADS)
                 readable += (uint32_t)read_run_delay(tasks.fd, tid, &delay);
         }
     }
-    xw_tasks_close(&tasks);
+    xw_proc_dir_close(&tasks);
     if (threads)
         set(stats, XW_OS_THREADS, threads);
     if (readable)
         set(stats, XW_OS_RUN_DELAY, delay);
 }
 
-void xw_process_stats_read(struct xw_process_stats *stats, int self_tid, char *scratch, size_t scratch_size)
+void xw_process_stats_read_clocks(struct xw_process_stats *stats)
 {
     for (unsigned i = 0; i < XW_N_OS; i++)
         __atomic_store_n(&stats->value[i], 0, __ATOMIC_RELAXED); /* a plain loop would become a call of memset */
     stats->available = 0;
     set(stats, XW_OS_CPU_TIME, xw_clock_ns(CLOCK_OF_PROCESS));
     read_rusage(stats);
+}
+
+void xw_process_stats_read(struct xw_process_stats *stats, int self_tid, char *scratch, size_t scratch_size)
+{
+    xw_process_stats_read_clocks(stats);
     read_io(stats, scratch, scratch_size);
     read_memory(stats, scratch, scratch_size);
     read_threads(stats, self_tid, scratch, scratch_size);

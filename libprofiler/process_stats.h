@@ -23,4 +23,7 @@ struct xw_process_stats {
  */
 void xw_process_stats_read(struct xw_process_stats *stats, int self_tid, char *scratch, size_t scratch_size) XW_HIDDEN;
 
+/* Only what two system calls tell (CPU time, faults, context switches): for processes too short to be worth more. */
+void xw_process_stats_read_clocks(struct xw_process_stats *stats) XW_HIDDEN;
+
 #endif
