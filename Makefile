@@ -1,0 +1,43 @@
+# The front door. `make` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+STAMP := .venv/.setup-done
+PYTHON := .venv/bin/python
+STEP := tools/setup/step.sh
+SERVE ?= 1
+
+.PHONY: help setup build demo test lint bench fuzz generate clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## install missing system packages and the Python environment .venv
+
+$(STAMP): pyproject.toml tools/setup/apt-packages.txt
+	@tools/setup/setup.sh
+	@touch $@
+
+build: setup ## build the library and the test programs in build/
+	@$(STEP) "configure" cmake --preset release --log-level=WARNING
+	@$(STEP) "build" cmake --build --preset release
+
+demo: build ## two real jobs, one disturbs the other, and the page that shows it (SERVE=0: end after loading)
+	@.venv/bin/crosswind demo $(if $(filter 0,$(SERVE)),--no-serve)
+
+test: build ## everything: lint, C tests, sanitizers, pytest
+	@tools/setup/test.sh
+
+lint: setup ## style and static checks
+	@tools/setup/lint.sh
+
+bench: build ## what the library costs, as a table and as JSON lines
+	@$(PYTHON) tools/bench/run.py
+
+fuzz: setup ## feed the readers with broken files for a while
+	@$(STEP) "fuzz" $(PYTHON) -m pytest -q tests/fuzz
+
+generate: setup ## make the generated files anew from the metric table
+	@$(PYTHON) libprofiler/spec/generate.py --python libprofiler/python/metrics.py --docs docs/metrics.md
+
+clean: ## remove what was built; .venv stays
+	@rm -rf build demo-run .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
