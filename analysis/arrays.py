@@ -1,0 +1,102 @@
+"""Reductions that the methods share: over the ranks of a segment, and over the members of a cluster.
+
+All of them are one pass of sorts and segmented reductions; nothing loops over segments or clusters. The loop that there
+is walks blocks of columns, so that a block stays in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Grouping", "median_over_rows", "quantile_of_sorted"]
+
+_BLOCK_VALUES = 1 << 16  # values sorted at once; 0.5 MB, measured fastest of 2^16 to 2^22
+
+
+def median_over_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Median of each column, NaN left out.
+
+    values: [row, column], any unit. Returns [column] in the same unit; NaN where a column has no number.
+    Same result as ``np.nanmedian(values, axis=0)``, which is some hundred times slower once there are NaNs.
+    """
+    n_rows, n_columns = values.shape
+    result = np.full(n_columns, np.nan)
+    if n_rows == 0:
+        return result
+    width = max(1, _BLOCK_VALUES // n_rows)
+    for begin in range(0, n_columns, width):
+        block = np.array(values[:, begin : begin + width].T, dtype=np.float64, order="C")
+        block.sort(axis=1)  # NaN goes last
+        result[begin : begin + width] = quantile_of_sorted(block, 0.5)
+    return result
+
+
+def quantile_of_sorted(rows: NDArray[np.float64], q: float) -> NDArray[np.float64]:
+    """Quantile ``q`` of each row; rows are sorted and have their NaNs at the end.
+
+    rows: [row, value]. Returns [row], interpolated linearly between order statistics; NaN for a row without numbers.
+    """
+    count = rows.shape[1] - np.count_nonzero(np.isnan(rows), axis=1)
+    position = np.maximum(count - 1, 0) * q
+    below = np.floor(position).astype(np.intp)
+    above = np.ceil(position).astype(np.intp)
+    each = np.arange(rows.shape[0])
+    low, high = rows[each, below], rows[each, above]
+    return low + (high - low) * (position - below)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Members of labelled groups, and statistics over them.
+
+    labels: int64 [member], 0 to n_groups - 1, every label in use. sizes: int64 [group].
+    """
+
+    labels: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, labels: NDArray[np.int64]) -> Grouping:
+        """Group by ``labels``, which must be dense. ValueError: a label is negative or unused."""
+        if labels.size and labels.min() < 0:
+            raise ValueError("a group label is negative")
+        sizes = np.bincount(labels).astype(np.int64)
+        if np.any(sizes == 0):
+            raise ValueError("group labels are not dense")
+        return cls(labels, sizes)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(self.sizes.size)
+
+    def sum(self, values: NDArray) -> NDArray[np.float64]:
+        """Sum over each group. values: [member]; returns [group]."""
+        return np.bincount(self.labels, weights=values, minlength=self.n_groups)
+
+    def first(self) -> NDArray[np.intp]:
+        """Index of the first member of each group, [group]."""
+        return np.unique(self.labels, return_index=True)[1]
+
+    def quantile(self, values: NDArray, q: float) -> NDArray[np.float64]:
+        """Quantile ``q`` of ``values`` [member] in each group, [group]; linear between order statistics."""
+        if self.n_groups == 0:
+            return np.zeros(0)
+        ordered = values[np.lexsort((values, self.labels))]
+        starts = np.cumsum(self.sizes) - self.sizes
+        position = (self.sizes - 1) * q
+        below = np.floor(position).astype(np.int64)
+        low = ordered[starts + below]
+        high = ordered[starts + np.minimum(below + 1, self.sizes - 1)]
+        return low + (high - low) * (position - below)
+
+    def median(self, values: NDArray) -> NDArray[np.float64]:
+        """Median of each group, [group]."""
+        return self.quantile(values, 0.5)
+
+    def mad(self, values: NDArray, medians: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Median absolute deviation from ``medians`` [group], [group]; not scaled to a standard deviation."""
+        return self.median(np.abs(values - medians[self.labels]))

@@ -1,0 +1,100 @@
+"""What is known of each segment of a run, over all ranks: the input of every method.
+
+The thesis works on one value per segment and feature. Which one is fixed here: durations are medians over ranks (all
+ranks leave a synchronising collective together, so one late rank lengthens the segment for all), work is that of the
+busiest rank, calls and bytes are sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.analysis.arrays import median_over_rows
+from crosswind.profile.segments import SegmentTable
+
+__all__ = ["SegmentFeatures", "segment_features"]
+
+_WORK_COLUMNS = ("flops", "instructions", "cpu_us")  # in the order of trust
+_CALL_COLUMNS = ("p2p_calls", "coll_calls", "io_calls")
+_BYTE_COLUMNS = ("p2p_bytes", "coll_bytes", "io_bytes")
+
+
+@dataclass(frozen=True)
+class SegmentFeatures:
+    """Features of the segments of one run; every array is [segment].
+
+    duration_us: median over ranks. work: maximum over ranks of the best work feature there is, outside MPI and I/O;
+    work_kind names it: ``flops``, ``instructions``, ``cpu_us`` or, with work None, ``none``. cpu_us: maximum over
+    ranks of CPU time outside MPI, or None. calls, bytes: sums over ranks by column name; absent columns are left out.
+    ranks: how many ranks have the segment. stride: how many real segments it merges.
+    """
+
+    duration_us: NDArray[np.float64]
+    work: NDArray[np.float64] | None
+    work_kind: str
+    cpu_us: NDArray[np.float64] | None
+    calls: dict[str, NDArray[np.float64]]
+    bytes: dict[str, NDArray[np.float64]]
+    ranks: NDArray[np.int64]
+    stride: NDArray[np.int64]
+
+    @property
+    def total_us(self) -> float:
+        """Duration of the run as far as segments cover it."""
+        return float(self.duration_us.sum())
+
+
+def segment_features(table: SegmentTable) -> SegmentFeatures:
+    """Reduce a segment table over its ranks.
+
+    A segment that no rank has gets zeros, so that it weighs nothing. ValueError: a duration or feature is negative or
+    infinite; the message names column and segment.
+    """
+    work_kind, work = _best_work(table)
+    return SegmentFeatures(
+        duration_us=_checked(table, "dur_us", median_over_rows(table.columns["dur_us"])),
+        work=work,
+        work_kind=work_kind,
+        cpu_us=work if work_kind == "cpu_us" else _maximum(table, "cpu_us"),
+        calls={name: _sum(table, name) for name in _CALL_COLUMNS if name in table.columns},
+        bytes={name: _sum(table, name) for name in _BYTE_COLUMNS if name in table.columns},
+        ranks=np.count_nonzero(table.valid, axis=0).astype(np.int64),
+        stride=table.stride,
+    )
+
+
+def _best_work(table: SegmentTable) -> tuple[str, NDArray[np.float64] | None]:
+    """The first work feature that is not zero everywhere (a machine without counters writes zeros)."""
+    for name in _WORK_COLUMNS:
+        work = _maximum(table, name)
+        if work is not None and np.any(work > 0):
+            return name, work
+    return "none", None
+
+
+def _maximum(table: SegmentTable, name: str) -> NDArray[np.float64] | None:
+    """Maximum over ranks of a column, [segment]; None where the table has no such column."""
+    if name not in table.columns:
+        return None
+    return _checked(table, name, np.fmax.reduce(table.columns[name], axis=0, initial=np.nan))
+
+
+def _sum(table: SegmentTable, name: str) -> NDArray[np.float64]:
+    """Sum of a column over the ranks that have the segment, [segment]."""
+    column = table.columns[name]
+    total = np.add.reduce(column, axis=0)
+    holed = np.isnan(total)
+    if np.any(holed):
+        total[holed] = np.nansum(column[:, holed], axis=0)
+    return _checked(table, name, total)
+
+
+def _checked(table: SegmentTable, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values with zeros for absent segments; ValueError for what no measurement can be."""
+    wrong = np.flatnonzero((values < 0) | np.isinf(values))
+    if wrong.size:
+        raise ValueError(f"segment {table.index[wrong[0]]}: {name} is {values[wrong[0]]:g}")
+    return np.nan_to_num(values, nan=0.0)

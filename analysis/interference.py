@@ -1,0 +1,115 @@
+"""The interference estimate of one run: the front of the methods.
+
+A method is a function SegmentFeatures -> Detection in a file of its own, entered in METHODS. What all methods share is
+here: the sums, the verdict, the cautions that hold for any method.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from crosswind.analysis import thesis
+from crosswind.analysis.cautions import general_cautions
+from crosswind.analysis.features import SegmentFeatures, segment_features
+from crosswind.analysis.result import Caution, ClusterStatistics, Detection, Estimate
+from crosswind.analysis.verdict import interference_class, probability
+from crosswind.profile.model import Profile
+from crosswind.profile.segments import SegmentTable
+
+__all__ = ["DEFAULT_METHOD", "METHODS", "estimate", "estimate_profile"]
+
+METHODS: dict[str, Callable[[SegmentFeatures], Detection]] = {"thesis": thesis.detect}
+DEFAULT_METHOD = "thesis"
+
+
+def estimate(table: SegmentTable, method: str = DEFAULT_METHOD) -> Estimate:
+    """Estimate how much of a run's time was lost to instantaneous interference, from this run alone.
+
+    ValueError: an unknown method, no durations, or a value that no measurement can be (the message names column and
+    segment).
+    """
+    if method not in METHODS:
+        raise ValueError(f"no method {method!r}; there are: {', '.join(sorted(METHODS))}")
+    if "dur_us" not in table.columns:
+        raise ValueError("the segments have no durations (dur_us)")
+    features = segment_features(table)
+    return _assemble(method, features, METHODS[method](features))
+
+
+def estimate_profile(profile: Profile, method: str = DEFAULT_METHOD) -> Estimate:
+    """Estimate from a profile; the run-queue delay of its MPI ranks is filled in too. ValueError as for `estimate`."""
+    table = profile.segments if profile.segments is not None else _no_segments()
+    return dataclasses.replace(estimate(table, method), run_delay_pct=_run_delay_pct(profile))
+
+
+def _assemble(method: str, features: SegmentFeatures, detection: Detection) -> Estimate:
+    """Sums and verdict of a detection."""
+    clusters = ClusterStatistics.of(detection, features.duration_us)
+    total_us = features.total_us
+    lost_us = float(detection.excess_us.sum())
+    can_tell = bool(np.any(detection.covered)) and total_us > 0
+    lost_pct = 100 * lost_us / total_us if can_tell else None
+    cautions = (
+        detection.cautions + general_cautions(features, detection, clusters) if can_tell else _cannot_tell(features)
+    )
+    return Estimate(
+        method=method,
+        interference_pct=lost_pct,
+        interference_s=lost_us / 1e6,
+        interference_class="unknown" if lost_pct is None else interference_class(lost_pct),
+        probability=None if lost_pct is None else float(probability(lost_pct)),
+        total_s=total_us / 1e6,
+        segments=int(features.duration_us.size),
+        hit_segments=int(np.count_nonzero(detection.hit)),
+        cpu_pct=_percent_of(detection.cpu_excess_us, total_us) if can_tell else None,
+        run_delay_pct=None,
+        uncovered_pct=_percent_of(features.duration_us[~detection.covered], total_us) if total_us > 0 else 100.0,
+        work_kind=detection.work_kind,
+        cautions=cautions,
+        notes=detection.notes,
+        clusters=clusters,
+        duration_us=features.duration_us,
+        hit=detection.hit,
+        excess_us=detection.excess_us,
+    )
+
+
+def _cannot_tell(features: SegmentFeatures) -> tuple[Caution, ...]:
+    """Why there is no figure at all."""
+    n = features.duration_us.size
+    if n == 0:
+        text = (
+            "The run has no segments: it is no MPI program, or it never called a collective that synchronises all of "
+            "its ranks (Barrier, Allreduce, Allgather, Alltoall and the like)."
+        )
+        return (Caution("no segments between global collectives", text),)
+    if features.total_us <= 0:
+        return (Caution("segments without duration", f"The {n} segments of the run have no duration."),)
+    text = f"The run has {n} segments, but no five of them do the same, so there is nothing to compare."
+    return (Caution(f"no like ones among {n} segments", text),)
+
+
+def _percent_of(part_us: np.ndarray | None, total_us: float) -> float | None:
+    """A sum of microseconds in percent of the total."""
+    return None if part_us is None else 100 * float(part_us.sum()) / total_us
+
+
+def _run_delay_pct(profile: Profile) -> float | None:
+    """Time that runnable threads of the MPI ranks waited for a processor, in percent of the ranks' wall time.
+
+    Delays of all threads of a rank add up, so that a rank with many threads can exceed 100 %. None: not recorded.
+    """
+    rows = profile.mpi_rows
+    wall_ns = int(profile.covered_ns[rows].sum())
+    if wall_ns <= 0 or "run_delay" not in {column.name for column in profile.columns}:
+        return None
+    return 100 * int(profile.metric("run_delay")[rows].sum()) / wall_ns
+
+
+def _no_segments() -> SegmentTable:
+    """The table of a run that had no global collectives."""
+    none = np.zeros(0, dtype=np.int64)
+    return SegmentTable(none, none, {"dur_us": np.zeros((0, 0))}, np.zeros((0, 0), dtype=bool), none)
