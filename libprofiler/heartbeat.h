@@ -18,13 +18,15 @@ void xw_heartbeat_stop(void) XW_HIDDEN;
 /* Stop it and keep it from starting until as many xw_heartbeat_allow calls came: around set*id, unshare, setns, ... */
 void xw_heartbeat_inhibit(void) XW_HIDDEN;
 void xw_heartbeat_allow(void) XW_HIDDEN;
-/* Stop it for ever (seccomp); also makes the library abstain from raw system calls from then on. xw_heartbeat_permit
-   takes that back when the call failed. */
+/* Stop it for ever and make the library abstain from system calls of its own from then on (seccomp). xw_heartbeat_permit takes
+   that back when the call failed. */
 void xw_heartbeat_forbid(void) XW_HIDDEN;
 void xw_heartbeat_permit(void) XW_HIDDEN;
 /* After EAGAIN from fork or thread creation: give the helper's task back for good; 1 if there was one, so that the call is
    worth one retry. */
 int xw_heartbeat_give_back(void) XW_HIDDEN;
+/* Have it make room in the spool file now, not only at the next boundary. */
+void xw_heartbeat_wake(void) XW_HIDDEN;
 /* Whether it runs in this process now. */
 int xw_heartbeat_runs(void) XW_HIDDEN;
 

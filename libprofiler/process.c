@@ -1,0 +1,195 @@
+#include "process.h"
+
+#include <sys/mman.h>
+#include <sys/timex.h>
+
+#include "init.h"
+
+struct xw_process *xw_process;
+static uint32_t mapping; /* someone maps the pages of `xw_process`; once for a process and all its forked children */
+
+enum { CLOCK_REAL = 0, CLOCK_MONO = 1, CLOCK_OF_THREAD = 3, ESRCH_RESULT = -3, TIMEX_ERROR_STATE = 5 };
+enum { MIN_FREE_BLOCKS = 4, SLICE_LOG_STEP = 65536, SEGMENT_LOG_STEP = 65536, SEGMENT_LOG_MAX_STEP = 1048576 };
+
+int xw_process_is_mine(void)
+{
+    struct xw_process *process = xw_process;
+    return process && process->hot.generation && !process->sealed && process->pid == (uint32_t)xw_syscall(SYS_getpid);
+}
+
+/* --- clocks ------------------------------------------------------------------------------------------------------------ */
+
+void xw_process_instant(const struct xw_process *process, struct xw_instant *now)
+{
+    now->real_ns = xw_clock_ns(CLOCK_REAL);
+    now->mono_ns = xw_clock_ns(CLOCK_MONO);
+    now->tick = process->hot.cycle_counter ? xw_rdtsc() : now->mono_ns;
+}
+
+void xw_process_calibrate(struct xw_process *process)
+{
+    struct xw_spool_header *header = process->spool.header;
+    if (!process->hot.cycle_counter)
+        return; /* ticks are ns */
+    struct xw_instant now;
+    xw_process_instant(process, &now);
+    uint64_t elapsed_ns = now.mono_ns - header->start.mono_ns;
+    if (elapsed_ns < 1000000u)
+        return;
+    uint64_t hz = (uint64_t)((double)(now.tick - header->start.tick) * 1e9 / (double)elapsed_ns);
+    __atomic_store_n(&header->tick_hz, hz, __ATOMIC_RELAXED);
+}
+
+/* Whether the cycle counter runs at one rate in all states of the processor (CPUID 8000_0007h, EDX bit 8). */
+static int cycle_counter_is_invariant(void)
+{
+    uint32_t a = 0x80000000u, b, c = 0, d;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    if (a < 0x80000007u)
+        return 0;
+    a = 0x80000007u;
+    c = 0;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    return d >> 8 & 1;
+}
+
+/* --- set-up --------------------------------------------------------------------------------------------------------------- */
+
+/* The pages for `xw_process`, once: a forked child finds them zeroed. */
+static struct xw_process *map_pages(void)
+{
+    struct xw_process *process = __atomic_load_n(&xw_process, __ATOMIC_ACQUIRE);
+    if (process)
+        return process;
+    if (__atomic_exchange_n(&mapping, 1, __ATOMIC_ACQ_REL))
+        return NULL;
+    long at = xw_syscall(SYS_mmap, 0, sizeof *process, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (xw_failed(at))
+        return NULL;
+    if (xw_failed(xw_syscall(SYS_madvise, at, sizeof *process, MADV_WIPEONFORK))) {
+        xw_syscall(SYS_munmap, at, sizeof *process); /* a child could not be told from its parent: count nothing */
+        return NULL;
+    }
+    process = (struct xw_process *)at;
+    xw_hot = &process->hot;
+    __atomic_store_n(&xw_process, process, __ATOMIC_RELEASE);
+    return process;
+}
+
+static void choose_clock(struct xw_process *process)
+{
+    static int invariant = -1;
+    if (invariant < 0)
+        invariant = cycle_counter_is_invariant();
+    process->hot.timing = (uint32_t)xw_config.timing;
+    process->hot.cycle_counter = xw_config.timing && invariant;
+}
+
+/* The tick at which the helper may start if the counter ran at 1 GHz, the slowest there is: xw_helper_due corrects it. */
+static uint64_t first_look_for_helper(const struct xw_process *process, const struct xw_instant *start)
+{
+    if (process->helper.forbidden)
+        return ~0ul;
+    return process->hot.timing ? start->tick + xw_config.helper_after_ms * 1000000u : 0;
+}
+
+int xw_process_set_up(void)
+{
+    if (!xw_options_ready() || xw_config.disable)
+        return 0;
+    struct xw_process *process = map_pages();
+    if (!process)
+        return 0;
+    if (process->hot.generation)
+        return 1;
+    if (__atomic_exchange_n(&process->claimed, 1, __ATOMIC_ACQ_REL))
+        return 0; /* another thread, or the code that a signal handler interrupted, is at it */
+
+    struct xw_instant now;
+    choose_clock(process);
+    xw_process_instant(process, &now);
+    process->pid = (uint32_t)xw_syscall(SYS_getpid);
+    if (!xw_spool_create(&process->spool, &xw_config, &now))
+        return 0;
+    process->spool.header->tick_source = process->hot.cycle_counter ? 1 : process->hot.timing ? 0 : 2;
+    process->spool.header->tick_hz = process->hot.cycle_counter ? 0 : 1000000000u;
+    process->slicer.begin_real_ns = now.real_ns;
+    process->helper.forbidden = (uint32_t)xw_config.no_helper;
+    process->hot.helper_after = first_look_for_helper(process, &now);
+    __atomic_store_n(&process->hot.generation, (now.real_ns ^ (uint64_t)process->pid << 40) | 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+/* --- room ------------------------------------------------------------------------------------------------------------------ */
+
+void xw_process_retire_blocks(struct xw_process *process)
+{
+    struct xw_thread_block *block;
+    for (unsigned i = 1; (block = xw_spool_block(&process->spool, i)); i++) {
+        uint32_t used = XW_SLOT_USED;
+        if (__atomic_load_n(&block->head.state, __ATOMIC_ACQUIRE) != XW_SLOT_USED ||
+            xw_syscall(SYS_tgkill, process->pid, block->head.tid, 0) != ESRCH_RESULT)
+            continue;
+        if (__atomic_compare_exchange_n(&block->head.state, &used, XW_SLOT_RETIRED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            __atomic_fetch_add(&process->spool.free_blocks, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static uint32_t chunk_step(const struct xw_spool *spool, uint32_t kind, uint32_t first, uint32_t most)
+{
+    uint32_t size = first;
+    for (uint32_t c = 0; c < spool->header->n_chunks; c++)
+        if (spool->header->chunk[c].kind == kind && size < most)
+            size *= 2;
+    return size;
+}
+
+void xw_process_make_room(struct xw_process *process)
+{
+    struct xw_spool *spool = &process->spool;
+    xw_process_retire_blocks(process);
+    if (__atomic_load_n(&spool->free_blocks, __ATOMIC_RELAXED) < MIN_FREE_BLOCKS)
+        xw_spool_grow(spool, XW_CHUNK_THREADS,
+                      chunk_step(spool, XW_CHUNK_THREADS, 4, 64) * (uint32_t)sizeof(struct xw_thread_block));
+    if (xw_log_room(spool, &spool->slices) < XW_SLICE_MAX_PAYLOAD)
+        xw_spool_grow(spool, XW_CHUNK_SLICES, SLICE_LOG_STEP);
+    if (process->segments.block && xw_log_room(spool, &spool->segments) < XW_SEGMENT_LOW_WATER)
+        xw_spool_grow(spool, XW_CHUNK_SEGMENTS, chunk_step(spool, XW_CHUNK_SEGMENTS, SEGMENT_LOG_STEP, SEGMENT_LOG_MAX_STEP));
+}
+
+/* --- slices ---------------------------------------------------------------------------------------------------------------- */
+
+static void read_clock_state(struct xw_slice_end *end)
+{
+    struct timex state;
+    for (unsigned i = 0; i < sizeof state / sizeof(long); i++)
+        ((volatile long *)&state)[i] = 0;
+    long result = xw_syscall(SYS_adjtimex, &state);
+    if (xw_failed(result) || result == TIMEX_ERROR_STATE || (state.status & STA_UNSYNC))
+        end->flags |= XW_SLICE_UNSYNCHRONISED;
+    if (xw_failed(result))
+        return;
+    end->clock_offset_ns = state.status & STA_NANO ? state.offset : state.offset * 1000;
+    end->clock_max_error_us = (uint64_t)state.maxerror;
+}
+
+void xw_process_close_slice(struct xw_process *process, uint32_t flags, int self_tid, int light)
+{
+    const uint64_t cpu_before = xw_clock_ns(CLOCK_OF_THREAD);
+    struct xw_instant now;
+    xw_process_calibrate(process);
+    xw_process_instant(process, &now);
+    xw_sum_groups(&process->spool, now.tick, process->groups);
+    if (light)
+        xw_process_stats_read_clocks(&process->stats);
+    else
+        xw_process_stats_read(&process->stats, self_tid, process->scratch, sizeof process->scratch);
+    xw_snapshot_fill(&process->snapshot, process->groups, &process->stats, &process->perf);
+
+    struct xw_slice_end end = {.real_ns = now.real_ns, .flags = flags, .slice_ns = process->spool.header->slice_ns,
+                               .tick_hz = process->spool.header->tick_hz};
+    read_clock_state(&end);
+    end.cost_ns = xw_clock_ns(CLOCK_OF_THREAD) - cpu_before;
+    if (!xw_slice_close(&process->slicer, &process->snapshot, &end, &process->spool, process->payload))
+        xw_count_lost(XW_LOST_SLICES);
+}

@@ -1,0 +1,232 @@
+#include "segment.h"
+
+#include <link.h>
+
+#include "heartbeat.h"
+#include "init.h"
+#include "papi.h"
+#include "process.h"
+#include "varint.h"
+
+extern int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data) __attribute__((weak));
+
+/*
+ * Detail before it is thinned out: after this many records, a record covers two neighbouring segments, after as many more four, and
+ * so on. It depends on the number of cuts alone, so all ranks do the same at the same segment and stay aligned.
+ */
+enum { RECORDS_PER_LEVEL = 32768, CLOCK_OF_THREAD = 3 };
+
+/* Most bytes of a record: index, count, start, function, signature, values. */
+#define MAX_RECORD (XW_VARINT_MAX * (5u + XW_N_SEG_FIELDS))
+#define MAX_PREFIX (3u * XW_VARINT_MAX) /* index, count, start */
+
+/* --- call sites ---------------------------------------------------------------------------------------------------------- */
+
+enum { MAX_MODULES = 256 };
+static struct module {
+    uintptr_t begin, end;
+} modules[MAX_MODULES];
+static uint32_t n_modules;
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+    uint32_t *n = data;
+    (void)size;
+    if (*n >= MAX_MODULES)
+        return 1;
+    uintptr_t begin = ~0ul, end = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD)
+            continue;
+        uintptr_t from = info->dlpi_addr + part->p_vaddr;
+        begin = from < begin ? from : begin;
+        end = from + part->p_memsz > end ? from + part->p_memsz : end;
+    }
+    if (begin < end)
+        modules[(*n)++] = (struct module){begin, end};
+    return 0;
+}
+
+void xw_segment_modules_changed(void)
+{
+    uint32_t n = 0;
+    if (dl_iterate_phdr)
+        dl_iterate_phdr(add_module, &n);
+    __atomic_store_n(&n_modules, n, __ATOMIC_RELEASE);
+}
+
+/* The address relative to its module, so that it is the same in every rank and every run. */
+static uintptr_t relative(uintptr_t address)
+{
+    static uint32_t last; /* the module of the call before; a race costs a search */
+    uint32_t n = __atomic_load_n(&n_modules, __ATOMIC_ACQUIRE), hit = __atomic_load_n(&last, __ATOMIC_RELAXED);
+    if (hit < n && address - modules[hit].begin < modules[hit].end - modules[hit].begin)
+        return address - modules[hit].begin;
+    for (uint32_t i = 0; i < n; i++)
+        if (address - modules[i].begin < modules[i].end - modules[i].begin) {
+            __atomic_store_n(&last, i, __ATOMIC_RELAXED);
+            return address - modules[i].begin;
+        }
+    return address & 0xfff; /* unknown: what randomisation leaves alone */
+}
+
+void xw_segment_site(struct xw_thread_block *block, unsigned function, const void *return_address)
+{
+    uint64_t site = relative((uintptr_t)return_address) * 0x9e3779b97f4a7c15u + function + 1;
+    site = (site ^ site >> 29) * 0xbf58476d1ce4e5b9u;
+    xw_add(&block->head.site_hash, site ^ site >> 32);
+}
+
+/* --- readings ------------------------------------------------------------------------------------------------------------- */
+
+/* What the owner's counters say now, in the terms of a segment. */
+static void read_counters(const struct xw_thread_block *block, struct xw_segment_reading *now)
+{
+    const struct xw_quad *p2p = &block->group[XW_G_MPI_P2P], *wait = &block->group[XW_G_MPI_WAIT];
+    const struct xw_quad *io = &block->group[XW_G_MPI_IO];
+    now->p2p_calls = p2p->calls + wait->calls;
+    now->p2p_bytes = p2p->bytes_out + p2p->bytes_in;
+    now->p2p_ticks = p2p->ticks + wait->ticks;
+    now->io_calls = block->head.io_calls + io->calls;
+    now->io_bytes = block->head.io_bytes + io->bytes_out + io->bytes_in;
+    now->io_ticks = block->head.io_ticks + io->ticks;
+    now->coll_calls = now->coll_bytes = now->coll_ticks = 0;
+    static const uint8_t collectives[] = {XW_G_MPI_COLL_ONE_TO_ALL, XW_G_MPI_COLL_ALL_TO_ONE, XW_G_MPI_COLL_ALL_TO_ALL};
+    for (unsigned i = 0; i < sizeof collectives; i++) {
+        const struct xw_quad *group = &block->group[collectives[i]];
+        now->coll_calls += group->calls;
+        now->coll_bytes += group->bytes_out + group->bytes_in;
+        now->coll_ticks += group->ticks;
+    }
+    now->site_hash = block->head.site_hash;
+    now->tick = xw_tick(xw_hot);
+}
+
+static void read_processor(struct xw_segments *segments, struct xw_processor_reading *now)
+{
+    now->cpu_ns = xw_clock_ns(CLOCK_OF_THREAD);
+    if (segments->has_counters && !xw_papi_read(now->counters))
+        segments->has_counters = 0;
+}
+
+static int is_owner(const struct xw_process *process)
+{
+    return process && process->segments.block && process->segments.block == xw_thread.block &&
+           xw_thread.generation == process->hot.generation;
+}
+
+void xw_segment_start(void)
+{
+    struct xw_process *process = xw_process;
+    if (!process || !xw_thread.block || xw_thread.generation != process->hot.generation || !process->hot.timing ||
+        xw_thread.block->head.state == XW_SLOT_SHARED)
+        return;
+    struct xw_segments *segments = &process->segments;
+    segments->stride = 1;
+    segments->has_counters = xw_papi_start(xw_perf_parse(xw_config.events)) != 0;
+    segments->block = xw_thread.block;
+    xw_segment_modules_changed();
+    read_processor(segments, &segments->processor_begin);
+    segments->processor_end = segments->processor_begin;
+    read_counters(segments->block, &segments->begin);
+    xw_heartbeat_wake(); /* for room in the log */
+}
+
+void xw_segment_boundary(void)
+{
+    struct xw_process *process = xw_process;
+    if (is_owner(process))
+        read_processor(&process->segments, &process->segments.processor_end);
+}
+
+/* --- records -------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t rise(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
+
+/* Add the segment that ends with the reading `now` to the next record. */
+static void add_values(struct xw_segments *segments, const struct xw_segment_reading *now)
+{
+    const struct xw_segment_reading *begin = &segments->begin;
+    const struct xw_processor_reading *from = &segments->processor_begin, *to = &segments->processor_end;
+    uint64_t *value = segments->merged.value;
+    value[XW_SEG_DURATION] += now->tick - begin->tick;
+    value[XW_SEG_P2P_TIME] += now->p2p_ticks - begin->p2p_ticks;
+    value[XW_SEG_COLL_TIME] += now->coll_ticks - begin->coll_ticks;
+    value[XW_SEG_IO_TIME] += now->io_ticks - begin->io_ticks;
+    value[XW_SEG_CPU_TIME] += rise(xw_ticks_to_ns(now->p2p_ticks - begin->p2p_ticks), rise(from->cpu_ns, to->cpu_ns));
+    value[XW_SEG_INSTRUCTIONS] += rise(from->counters[XW_PAPI_INSTRUCTIONS], to->counters[XW_PAPI_INSTRUCTIONS]);
+    value[XW_SEG_FLOPS] += rise(from->counters[XW_PAPI_FLOPS], to->counters[XW_PAPI_FLOPS]);
+    value[XW_SEG_P2P_CALLS] += now->p2p_calls - begin->p2p_calls;
+    value[XW_SEG_P2P_BYTES] += now->p2p_bytes - begin->p2p_bytes;
+    value[XW_SEG_COLL_CALLS] += now->coll_calls - begin->coll_calls;
+    value[XW_SEG_COLL_BYTES] += now->coll_bytes - begin->coll_bytes;
+    value[XW_SEG_IO_CALLS] += now->io_calls - begin->io_calls;
+    value[XW_SEG_IO_BYTES] += now->io_bytes - begin->io_bytes;
+    segments->merged.signature += now->site_hash - begin->site_hash;
+    segments->merged.count++;
+}
+
+static void append_record(struct xw_process *process, unsigned function)
+{
+    struct xw_segments *segments = &process->segments;
+    uint8_t record[MAX_RECORD];
+    uint8_t *const body = record + MAX_PREFIX, *at = body;
+    at = xw_put_varint(at, function);
+    at = xw_put_varint(at, (uint32_t)(segments->merged.signature ^ segments->merged.signature >> 32));
+    for (unsigned i = 0; i < XW_N_SEG_FIELDS; i++)
+        at = xw_put_varint(at, segments->merged.value[i]);
+    const uint32_t body_length = (uint32_t)(at - body);
+
+    int first = xw_log_begin(&process->spool, &process->spool.segments, body_length + MAX_PREFIX);
+    if (first < 0) {
+        xw_count_lost(XW_LOST_SEGMENTS);
+        xw_heartbeat_wake();
+        return;
+    }
+    uint8_t prefix[MAX_PREFIX], *end = prefix;
+    end = xw_put_varint(end, segments->merged.index - (first ? 0 : segments->last_record_index));
+    end = xw_put_varint(end, segments->merged.count);
+    end = xw_put_svarint(end, (int64_t)(segments->merged.start_tick - (first ? 0 : segments->last_end_tick)));
+    const uint32_t prefix_length = (uint32_t)(end - prefix);
+    for (uint32_t i = 0; i < prefix_length; i++)
+        body[(int32_t)i - (int32_t)prefix_length] = prefix[i];
+    xw_log_append(&process->spool.segments, body - prefix_length, prefix_length + body_length);
+    segments->last_record_index = segments->merged.index;
+    segments->last_end_tick = segments->merged.start_tick + segments->merged.value[XW_SEG_DURATION];
+    if (first && xw_log_room(&process->spool, &process->spool.segments) < XW_SEGMENT_LOW_WATER)
+        xw_heartbeat_wake();
+}
+
+static void next_level(struct xw_segments *segments)
+{
+    if (++segments->records_in_level < RECORDS_PER_LEVEL)
+        return;
+    segments->records_in_level = 0;
+    segments->stride *= 2;
+}
+
+void xw_segment_cut(unsigned function)
+{
+    struct xw_process *process = xw_process;
+    if (!is_owner(process))
+        return;
+    struct xw_segments *segments = &process->segments;
+    struct xw_segment_reading now;
+    read_counters(segments->block, &now);
+    if (!segments->merged.count) {
+        segments->merged.index = segments->index;
+        segments->merged.start_tick = segments->begin.tick;
+    }
+    add_values(segments, &now);
+    if (segments->merged.count >= segments->stride) {
+        append_record(process, function);
+        next_level(segments);
+        for (unsigned i = 0; i < XW_N_SEG_FIELDS; i++)
+            segments->merged.value[i] = 0;
+        segments->merged.count = segments->merged.signature = 0;
+    }
+    segments->index++;
+    segments->begin = now;
+    read_processor(segments, &segments->processor_begin);
+}

@@ -1,0 +1,321 @@
+#include "spool.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "text.h"
+
+enum { PAGE = 4096 };
+
+static const char table_text[] = XW_METRIC_TABLE_TEXT XW_FUNCTION_TABLE_TEXT;
+
+static uint64_t round_up(uint64_t size, uint64_t unit) { return (size + unit - 1) / unit * unit; }
+
+/* --- CRC-32C (Castagnoli), reflected, four bits at a time ----------------------------------------------- */
+
+uint32_t xw_crc32c(const uint8_t *data, size_t length)
+{
+    static const uint32_t table[16] = {
+        0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
+        0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
+    };
+    uint32_t crc = ~0u;
+    while (length--) {
+        crc ^= *data++;
+        crc = table[crc & 15] ^ (crc >> 4);
+        crc = table[crc & 15] ^ (crc >> 4);
+    }
+    return ~crc;
+}
+
+/* --- the directory and the file ---------------------------------------------------------------------------- */
+
+/*
+ * Open the spool directory, making it if its parent lets us (open to all and sticky: every user's processes write here).
+ * A directory that another user could have planted or could rename files in is refused.
+ */
+static int open_directory(const char *path)
+{
+    const long flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    long fd = xw_syscall(SYS_open, path, flags);
+    if (fd == -2 /* ENOENT */ && !xw_failed(xw_syscall(SYS_mkdir, path, 0700))) {
+        fd = xw_syscall(SYS_open, path, flags);
+        if (!xw_failed(fd))
+            xw_syscall(SYS_fchmod, fd, 01777);
+    }
+    if (xw_failed(fd))
+        return -1;
+    struct stat st;
+    uint32_t self = (uint32_t)xw_syscall(SYS_geteuid);
+    if (xw_failed(xw_syscall(SYS_fstat, fd, &st)) || (st.st_uid != 0 && st.st_uid != self) ||
+        ((st.st_mode & 022) && !(st.st_mode & S_ISVTX))) {
+        xw_syscall(SYS_close, fd);
+        return -1;
+    }
+    return (int)fd;
+}
+
+/* JOB.RANK.PID.TIME.xws; the job's name comes from the environment, so only harmless characters are taken over. */
+static void file_name(char *name, size_t size, const struct xw_config *config, const struct xw_instant *now)
+{
+    struct xw_text text = xw_text_begin(name, size);
+    const char *job = config->job_id[0] ? config->job_id : "nojob";
+    for (; *job; job++) {
+        char c = *job;
+        int harmless = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+        xw_text_char(&text, harmless ? c : '_');
+    }
+    xw_text_char(&text, '.');
+    if (config->rank >= 0)
+        xw_text_number(&text, (uint64_t)config->rank);
+    else
+        xw_text_char(&text, 'x');
+    xw_text_char(&text, '.');
+    xw_text_number(&text, (uint64_t)xw_syscall(SYS_getpid));
+    xw_text_char(&text, '.');
+    xw_text_number(&text, now->real_ns);
+    xw_text_add(&text, ".xws");
+}
+
+/* Whether [offset, offset + size) of the file is really there: a page that a full file system cannot give is a SIGBUS later. */
+static int allocate(int fd, uint64_t offset, uint64_t size)
+{
+    return !xw_failed(xw_syscall(SYS_fallocate, fd, 0, offset, size));
+}
+
+static uint8_t *map(int fd, uint64_t offset, uint64_t size)
+{
+    long flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    long at = xw_syscall(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, flags, fd, fd >= 0 ? offset : 0);
+    if (xw_failed(at))
+        return NULL;
+    xw_syscall(SYS_madvise, at, size, MADV_DONTFORK); /* a child makes its own */
+    return (uint8_t *)at;
+}
+
+/* A new file of the size, mapped; NULL: none could be made. */
+static uint8_t *create_file(struct xw_spool *spool, const struct xw_config *config, const struct xw_instant *now, uint64_t size)
+{
+    int directory = open_directory(config->spool);
+    if (directory < 0)
+        return NULL;
+    char name[160];
+    file_name(name, sizeof name, config, now);
+    struct stat st;
+    uint8_t *mapped = NULL;
+    long fd = xw_syscall(SYS_openat, directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (!xw_failed(fd)) {
+        if (allocate((int)fd, 0, size) && !xw_failed(xw_syscall(SYS_fstat, fd, &st)))
+            mapped = map((int)fd, 0, size);
+        if (!mapped)
+            xw_syscall(SYS_unlinkat, directory, name, 0);
+        xw_syscall(SYS_close, fd);
+    }
+    xw_syscall(SYS_close, directory);
+    if (!mapped)
+        return NULL;
+    spool->device = st.st_dev;
+    spool->inode = st.st_ino;
+    struct xw_text path = xw_text_begin(spool->path, sizeof spool->path);
+    xw_text_add(&path, config->spool);
+    xw_text_char(&path, '/');
+    xw_text_add(&path, name);
+    return mapped;
+}
+
+/* --- the header ------------------------------------------------------------------------------------------------- */
+
+static void read_line(const char *path, char *line, size_t size)
+{
+    long fd = xw_syscall(SYS_open, path, O_RDONLY | O_CLOEXEC);
+    if (xw_failed(fd))
+        return;
+    long n = xw_syscall(SYS_read, fd, line, size - 1);
+    xw_syscall(SYS_close, fd);
+    n = xw_failed(n) ? 0 : n;
+    while (n && line[n - 1] == '\n')
+        n--;
+    line[n] = 0;
+}
+
+static void identify(struct xw_spool_header *header, const struct xw_config *config)
+{
+    header->pid = (uint32_t)xw_syscall(SYS_getpid);
+    header->parent_pid = (uint32_t)xw_syscall(SYS_getppid);
+    header->uid = (uint32_t)xw_syscall(SYS_geteuid);
+    header->rank = config->rank;
+    read_line("/proc/sys/kernel/random/boot_id", header->boot_id, sizeof header->boot_id);
+    struct utsname names;
+    if (!xw_failed(xw_syscall(SYS_uname, &names)))
+        xw_copy(header->host, sizeof header->host, names.nodename);
+    char exe[512];
+    long n = xw_syscall(SYS_readlink, "/proc/self/exe", exe, sizeof exe - 1);
+    exe[xw_failed(n) ? 0 : n] = 0;
+    xw_copy(header->exe, sizeof header->exe, xw_basename(exe));
+    xw_copy(header->job_id, sizeof header->job_id, config->job_id);
+    xw_copy(header->step_id, sizeof header->step_id, config->step_id);
+}
+
+static void fill_header(struct xw_spool_header *header, const struct xw_config *config, const struct xw_instant *now)
+{
+    header->version = XW_SPOOL_VERSION;
+    header->header_size = XW_HEADER_SIZE;
+    header->table_offset = XW_HEADER_SIZE;
+    header->table_size = sizeof table_text - 1;
+    header->block_size = sizeof(struct xw_thread_block);
+    header->n_groups = XW_N_GROUPS;
+    header->n_functions = XW_N_FUNCTIONS;
+    header->n_columns = XW_N_COLUMNS;
+    header->n_lost = XW_N_LOST;
+    header->state = XW_STATE_RUNNING;
+    header->slice_ns = config->slice_ns;
+    header->start = *now;
+    identify(header, config);
+}
+
+/* --- chunks ------------------------------------------------------------------------------------------------------ */
+
+/* Readers may look at any moment: the entry is complete before it is counted. */
+static void add_chunk(struct xw_spool *spool, uint32_t kind, uint64_t offset, uint32_t size, uint8_t *mapped)
+{
+    struct xw_spool_header *header = spool->header;
+    uint32_t n = header->n_chunks;
+    header->chunk[n] = (struct xw_chunk){.offset = offset, .size = size, .kind = kind};
+    spool->chunk[n] = mapped;
+    if (kind == XW_CHUNK_THREADS)
+        __atomic_fetch_add(&spool->free_blocks, size / (uint32_t)sizeof(struct xw_thread_block), __ATOMIC_RELAXED);
+    __atomic_store_n(&header->n_chunks, n + 1, __ATOMIC_RELEASE);
+}
+
+int xw_spool_create(struct xw_spool *spool, const struct xw_config *config, const struct xw_instant *now)
+{
+    const uint64_t log_offset = round_up(XW_HEADER_SIZE + sizeof table_text, PAGE);
+    const uint64_t threads_offset = log_offset + PAGE;
+    const uint64_t threads_size = round_up(XW_FIRST_THREADS * sizeof(struct xw_thread_block), PAGE);
+    const uint64_t size = threads_offset + threads_size;
+
+    uint8_t *base = create_file(spool, config, now, size);
+    int in_memory = !base;
+    if (in_memory && !(base = map(-1, 0, size)))
+        return 0;
+
+    spool->header = (struct xw_spool_header *)base;
+    spool->file_size = size;
+    spool->slices.kind = XW_CHUNK_SLICES;
+    spool->segments.kind = XW_CHUNK_SEGMENTS;
+    memcpy(base + XW_HEADER_SIZE, table_text, sizeof table_text - 1);
+    fill_header(spool->header, config, now);
+    if (in_memory)
+        spool->header->lost[XW_LOST_SPOOL]++;
+    add_chunk(spool, XW_CHUNK_THREADS, threads_offset, (uint32_t)threads_size, base + threads_offset);
+    add_chunk(spool, XW_CHUNK_SLICES, log_offset, PAGE, base + log_offset);
+    xw_spool_block(spool, 0)->head.state = XW_SLOT_SHARED;
+    __atomic_fetch_sub(&spool->free_blocks, 1, __ATOMIC_RELAXED);
+    /* With its magic the file becomes one: a reader that comes earlier sees zeros and leaves it alone. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(spool->header->magic, XW_SPOOL_MAGIC, sizeof spool->header->magic);
+    return 1;
+}
+
+/* The file behind the mapping, opened again for a moment; -1 when it is gone or another one has its name. */
+static int reopen(const struct xw_spool *spool)
+{
+    long fd = xw_syscall(SYS_open, spool->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (xw_failed(fd))
+        return -1;
+    struct stat st;
+    if (!xw_failed(xw_syscall(SYS_fstat, fd, &st)) && st.st_dev == spool->device && st.st_ino == spool->inode)
+        return (int)fd;
+    xw_syscall(SYS_close, fd);
+    return -1;
+}
+
+int xw_spool_grow(struct xw_spool *spool, uint32_t kind, uint32_t size)
+{
+    if (spool->header->n_chunks >= XW_MAX_CHUNKS)
+        return 0;
+    const uint64_t offset = spool->file_size;
+    size = (uint32_t)round_up(size, PAGE);
+    uint8_t *mapped = NULL;
+    if (!spool->inode) {
+        if (kind == XW_CHUNK_THREADS) /* in memory only: threads are counted, logs would never be read */
+            mapped = map(-1, 0, size);
+    } else {
+        int fd = reopen(spool);
+        if (fd < 0)
+            return 0;
+        if (allocate(fd, offset, size))
+            mapped = map(fd, offset, size);
+        xw_syscall(SYS_close, fd);
+    }
+    if (!mapped)
+        return 0;
+    spool->file_size = offset + size;
+    add_chunk(spool, kind, offset, size, mapped);
+    return 1;
+}
+
+struct xw_thread_block *xw_spool_block(const struct xw_spool *spool, unsigned i)
+{
+    uint32_t n = __atomic_load_n(&spool->header->n_chunks, __ATOMIC_ACQUIRE);
+    for (uint32_t c = 0; c < n; c++) {
+        if (spool->header->chunk[c].kind != XW_CHUNK_THREADS)
+            continue;
+        uint32_t blocks = spool->header->chunk[c].size / (uint32_t)sizeof(struct xw_thread_block);
+        if (i < blocks)
+            return (struct xw_thread_block *)spool->chunk[c] + i;
+        i -= blocks;
+    }
+    return NULL;
+}
+
+/* --- logs -------------------------------------------------------------------------------------------------------- */
+
+static uint32_t record_size(uint32_t length) { return 8 + (uint32_t)round_up(length, 4); }
+
+/* Begin the next chunk of the log's kind, if there is one. */
+static int next_chunk(struct xw_spool *spool, struct xw_log *log)
+{
+    uint32_t n = __atomic_load_n(&spool->header->n_chunks, __ATOMIC_ACQUIRE);
+    for (uint32_t c = log->base ? log->chunk + 1 : 0; c < n; c++) {
+        if (spool->header->chunk[c].kind != log->kind)
+            continue;
+        log->chunk = c;
+        log->base = spool->chunk[c];
+        log->size = spool->header->chunk[c].size;
+        log->used = 0;
+        return 1;
+    }
+    return 0;
+}
+
+int xw_log_begin(struct xw_spool *spool, struct xw_log *log, uint32_t length)
+{
+    while (!log->base || log->size - log->used < record_size(length))
+        if (!next_chunk(spool, log))
+            return -1;
+    return log->used == 0;
+}
+
+void xw_log_append(struct xw_log *log, const uint8_t *payload, uint32_t length)
+{
+    uint8_t *at = log->base + log->used;
+    uint32_t crc = xw_crc32c(payload, length);
+    memcpy(at + 8, payload, length);
+    memcpy(at + 4, &crc, 4);
+    __atomic_store_n((uint32_t *)at, length, __ATOMIC_RELEASE); /* the commit */
+    log->used += record_size(length);
+}
+
+uint64_t xw_log_room(const struct xw_spool *spool, const struct xw_log *log)
+{
+    uint64_t room = log->base ? log->size - log->used : 0;
+    uint32_t n = __atomic_load_n(&spool->header->n_chunks, __ATOMIC_ACQUIRE);
+    for (uint32_t c = log->base ? log->chunk + 1 : 0; c < n; c++)
+        if (spool->header->chunk[c].kind == log->kind)
+            room += spool->header->chunk[c].size;
+    return room;
+}
