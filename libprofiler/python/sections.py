@@ -28,9 +28,9 @@ class SectionError(ValueError):
 class Section:
     """Description of one array in the header.
 
-    filters, in the order in which the writer applies them: `delta` (along the last axis, modulo 2**64), `shuffle` (first
-    all lowest bytes of the values, then all second ones, ...), `zstd`. scale, if not 0: the values are the stored
-    integers divided by it. names: what the first axis stands for.
+    filters, in the order in which the writer applies them: `delta` (along the last axis, modulo 2**64), `shuffle`
+    (first all lowest bytes of the values, then all second ones, ...), `zstd`. scale, if not 0: the values are the
+    stored integers divided by it. names: what the first axis stands for.
     """
 
     name: str

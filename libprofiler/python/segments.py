@@ -26,8 +26,9 @@ class SegmentTable:
 
     index: int64 [segment], the number of each segment since MPI_Init. ranks: int64 [rank]. columns: per name of
     CSV_COLUMNS other than seg and rank, a float64 array [rank, segment] in the CSV's units (`sig`: uint64). Times
-    `t_start_us` are UTC microseconds. valid: bool [rank, segment], false where a rank has no such segment (it died early
-    or lost it); the values there are NaN (sig: 0). stride: int64 [segment], how many real segments a column merges.
+    `t_start_us` are UTC microseconds. valid: bool [rank, segment], false where a rank has no such segment (it died
+    early or lost it); the values there are NaN (sig: 0). stride: int64 [segment], how many real segments a column
+    merges.
     """
 
     index: NDArray[np.int64]

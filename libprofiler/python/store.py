@@ -49,7 +49,7 @@ def write_profile(profile: Profile, path: str | os.PathLike[str]) -> None:
 
 
 def read_profile(path: str | os.PathLike[str]) -> Profile:
-    """Read a profile file of any version. Raises FormatError when it is none or damaged, OSError when it can't open it."""
+    """Read a profile file of any version. Raises FormatError when it is none or damaged, OSError on opening it."""
     try:
         with open(path, "rb") as file:
             header, base, end = _read_header(file, path)

@@ -1,7 +1,7 @@
 """Plausible profiles with known numbers, made without any file.
 
-Every number follows from the arguments and the seed, so a test knows what it must find: the count of a metric in a slice
-is `rates[name]` per second times the slice, segments last `segment_ms` but for the planted slow ones.
+Every number follows from the arguments and the seed, so a test knows what it must find: the count of a metric in a
+slice is `rates[name]` per second times the slice, segments last `segment_ms` but for the planted slow ones.
 """
 
 from __future__ import annotations

@@ -1,0 +1,231 @@
+"""The logs of a spool file: chunks of records -> arrays. Nothing that a checksum does not confirm is taken."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.profile import varint
+
+__all__ = ["SegmentLog", "SliceLog", "read_segments", "read_slices"]
+
+RECORD = struct.Struct("<II")  # length, crc
+MAX_RECORDS = 1 << 22
+MAX_VALUE = 1 << 62
+SLICE_HEAD = 8  # numbers before the pairs
+SEGMENT_HEAD = 5  # numbers before the values
+
+
+@dataclass(frozen=True)
+class SliceLog:
+    """Slice records in the order of writing, and their values as triples.
+
+    All int64. index: slice number. begin_ns, end_ns: true boundaries, UTC. offset_ns, max_error_us: the node's clock.
+    cost_ns: CPU time that closing the slice took. record, column, value: the value of a column in a record.
+    """
+
+    index: NDArray[np.int64]
+    flags: NDArray[np.int64]
+    begin_ns: NDArray[np.int64]
+    end_ns: NDArray[np.int64]
+    offset_ns: NDArray[np.int64]
+    max_error_us: NDArray[np.int64]
+    cost_ns: NDArray[np.int64]
+    record: NDArray[np.int64]
+    column: NDArray[np.int64]
+    value: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return int(self.index.size)
+
+
+@dataclass(frozen=True)
+class SegmentLog:
+    """Segment records in the order of writing.
+
+    All int64. index: number of the first segment since MPI_Init. count: how many it merges. begin_tick. function: number
+    of the function that closed it. signature: 32 bits. values: [record, field], fields in the order of the table.
+    """
+
+    index: NDArray[np.int64]
+    count: NDArray[np.int64]
+    begin_tick: NDArray[np.int64]
+    function: NDArray[np.int64]
+    signature: NDArray[np.int64]
+    values: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return int(self.index.size)
+
+
+def read_slices(chunks: list[bytes], n_columns: int, slice_ns: int) -> tuple[SliceLog, list[str]]:
+    """All slice records of the chunks of this kind, and what was wrong, one sentence a chunk."""
+    longest = 10 * (SLICE_HEAD + 2 * n_columns)
+    logs: list[SliceLog] = []
+    problems: list[str] = []
+    for numbers in _chunks(chunks, longest, "slice", problems):
+        log, good = _slices(numbers, n_columns, slice_ns, first_record=sum(map(len, logs)))
+        _report("slice", good, problems)
+        logs.append(log)
+    return SliceLog(*_joined(logs)), problems
+
+
+def read_segments(chunks: list[bytes], n_fields: int, n_functions: int) -> tuple[SegmentLog, list[str]]:
+    """All segment records of the chunks of this kind, and what was wrong, one sentence a chunk."""
+    longest = 10 * (SEGMENT_HEAD + n_fields)
+    logs: list[SegmentLog] = []
+    problems: list[str] = []
+    for numbers in _chunks(chunks, longest, "segment", problems):
+        log, good = _segments(numbers, n_fields, n_functions)
+        _report("segment", good, problems)
+        logs.append(log)
+    return SegmentLog(*_joined(logs)), problems
+
+
+def _joined(logs: Sequence[SliceLog | SegmentLog]) -> Iterator[NDArray[np.int64]]:
+    """The fields of all logs, one after the other."""
+    for field in fields(logs[0]):
+        yield np.concatenate([getattr(log, field.name) for log in logs])
+
+
+def _report(what: str, good: NDArray[np.bool_], problems: list[str]) -> None:
+    bad = int(good.size - _prefix(good))
+    if bad:
+        problems.append(f"{bad} {what} records dropped: impossible content")
+
+
+def _prefix(good: NDArray[np.bool_]) -> int:
+    """How many records before the first bad one."""
+    return int(good.size if good.all() else np.argmin(good))
+
+
+def _chunks(chunks: list[bytes], longest: int, what: str, problems: list[str]) -> Iterator[varint.Varints]:
+    """The numbers of each chunk's committed records; at least one chunk, if need be an empty one."""
+    budget = MAX_RECORDS
+    for chunk in chunks or [b""]:
+        starts, lengths, crcs, complaint = _walk(chunk, longest, budget)
+        data = np.frombuffer(chunk, dtype=np.uint8)
+        good = varint.crc32c(data, starts, lengths) == crcs
+        n = _prefix(good)
+        if n < good.size:
+            complaint = f"{good.size - n} {what} records dropped: wrong checksum"
+        elif complaint:
+            complaint = f"the rest of a chunk of {what} records dropped: {complaint}"
+        if complaint:
+            problems.append(complaint)
+        budget -= n
+        yield varint.decode(data, starts[:n], lengths[:n])
+
+
+def _walk(
+    chunk: bytes, longest: int, most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32], str]:
+    """Starts, lengths and checksums of the records of a chunk, and why it ended early, if it did."""
+    starts, lengths, crcs, at, complaint = [], [], [], 0, ""
+    end = len(chunk) - RECORD.size
+    while at <= end:
+        length, crc = RECORD.unpack_from(chunk, at)
+        if length == 0:
+            break
+        if length > longest or length > end - at:
+            complaint = "impossible length"
+            break
+        if len(starts) == most:
+            complaint = "too many records"
+            break
+        at += RECORD.size
+        starts.append(at)
+        lengths.append(length)
+        crcs.append(crc)
+        at += (length + 3) & ~3
+    as_int = [np.array(v, dtype=np.int64) for v in (starts, lengths)]
+    return as_int[0], as_int[1], np.array(crcs, dtype=np.uint32), complaint
+
+
+def _slices(
+    numbers: varint.Varints, n_columns: int, slice_ns: int, first_record: int
+) -> tuple[SliceLog, NDArray[np.bool_]]:
+    """Good records of a chunk up to the first bad one; which were good."""
+    pairs = numbers.count - SLICE_HEAD
+    good = numbers.good & (pairs >= 0) & (pairs % 2 == 0)
+    head = _fixed(numbers, good, SLICE_HEAD)
+    index, index_good = _running_index(head[:, 0], MAX_VALUE // slice_ns)
+    signed = varint.unzigzag(head[:, 2:5].reshape(-1)).reshape(-1, 3)
+    good = good & index_good & (head[:, 7] == np.maximum(pairs, 0) // 2) & (head[:, 1] < 1 << 16)
+    good &= (np.abs(signed) < MAX_VALUE).all(axis=1) & (signed > -MAX_VALUE).all(axis=1)
+    good &= (head[:, 5:7] < MAX_VALUE).all(axis=1)
+    record, column, value, pairs_good = _pairs(numbers, np.where(good, pairs // 2, 0), n_columns)
+    good &= pairs_good
+    n = _prefix(good)
+    base = index[:n] * slice_ns
+    keep = record < n
+    log = SliceLog(
+        index=index[:n],
+        flags=head[:n, 1].astype(np.int64),
+        begin_ns=base + signed[:n, 0],
+        end_ns=base + slice_ns + signed[:n, 1],
+        offset_ns=signed[:n, 2],
+        max_error_us=head[:n, 5].astype(np.int64),
+        cost_ns=head[:n, 6].astype(np.int64),
+        record=record[keep] + first_record,
+        column=column[keep],
+        value=value[keep],
+    )
+    return log, good
+
+
+def _pairs(
+    numbers: varint.Varints, count: NDArray[np.int64], n_columns: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """(record, column, value) of all pairs; per record whether its pairs are possible."""
+    record = np.repeat(np.arange(count.size), count)
+    nth = np.arange(record.size) - np.repeat(np.cumsum(count) - count, count)
+    at = numbers.first[record] + SLICE_HEAD + 2 * nth
+    skip, value = numbers.values[at], numbers.values[at + 1]
+    possible = (skip < n_columns) & (value < MAX_VALUE)
+    step = np.where(possible, skip, 0).astype(np.int64) + 1
+    total = np.cumsum(step)
+    before = np.concatenate(([0], total))[np.cumsum(count) - count]
+    column = total - before[record] - 1
+    possible &= column < n_columns
+    good = np.ones(count.size, dtype=np.bool_)
+    good[record[~possible]] = False
+    return record, column, np.where(possible, value, 0).astype(np.int64), good
+
+
+def _segments(numbers: varint.Varints, n_fields: int, n_functions: int) -> tuple[SegmentLog, NDArray[np.bool_]]:
+    """Good records of a chunk up to the first bad one; which were good."""
+    good = numbers.good & (numbers.count == SEGMENT_HEAD + n_fields)
+    rows = _fixed(numbers, good, SEGMENT_HEAD + n_fields)
+    index, index_good = _running_index(rows[:, 0], MAX_VALUE)
+    good = good & index_good & (rows[:, 1] > 0) & (rows[:, 1] < 1 << 32) & (rows[:, 3] < max(n_functions, 1))
+    good &= (rows[:, 4] < 1 << 32) & (rows[:, SEGMENT_HEAD:] < MAX_VALUE).all(axis=1)
+    duration = rows[:, SEGMENT_HEAD] if n_fields else np.zeros(len(rows), np.uint64)
+    # begin[i] = end[i - 1] + step[i], end[i] = begin[i] + duration[i]; from 0, modulo 2**64
+    begin = (np.cumsum(varint.unzigzag(rows[:, 2]).view(np.uint64)) + np.cumsum(duration) - duration).view(np.int64)
+    good &= (begin >= 0) & (begin < MAX_VALUE)
+    n = _prefix(good)
+    signed = rows[:n].astype(np.int64)
+    log = SegmentLog(index[:n], signed[:, 1], begin[:n], signed[:, 3], signed[:, 4], signed[:, SEGMENT_HEAD:])
+    return log, good
+
+
+def _fixed(numbers: varint.Varints, good: NDArray[np.bool_], width: int) -> NDArray[np.uint64]:
+    """The first `width` numbers of each record, uint64 [record, width]; zeros for bad records."""
+    out = np.zeros((good.size, width), dtype=np.uint64)
+    rows = np.flatnonzero(good)
+    out[rows] = numbers.values[numbers.first[rows, None] + np.arange(width)]
+    return out
+
+
+def _running_index(steps: NDArray[np.uint64], limit: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The numbers of which `steps` are the differences, from zero; where they stay below the limit."""
+    possible = steps < limit
+    total = np.cumsum(np.where(possible, steps, 0).astype(np.float64))
+    possible &= total < limit
+    index = np.cumsum(np.where(possible, steps, 0).astype(np.int64))
+    return np.where(possible, index, 0), possible

@@ -1,0 +1,289 @@
+"""Reads one spool file, also one that is still being written. docs/format.md is its specification.
+
+Nothing in the file is trusted: every offset is checked, a record counts only if its checksum agrees, and what cannot be
+believed is left out and listed in `problems`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.profile import layout
+from crosswind.profile.errors import FormatError
+from crosswind.profile.layout import ChunkKind, SlotState, State, TickSource
+from crosswind.profile.records import SegmentLog, SliceLog, read_segments, read_slices
+from crosswind.profile.table import Table, TableError, parse_table
+
+__all__ = ["Instant", "RunningCall", "SpoolFile", "read_spool"]
+
+MAX_FILE = 256 << 20
+MAX_TABLE = 1 << 20
+MAX_COUNT = 1 << 62
+SLICE_RANGE_NS = (1_000_000, 86_400_000_000_000)
+HZ_RANGE = (10_000.0, 1e11)
+TEXTS = ("boot_id", "host", "exe", "job_id", "step_id", "mpi", "counters")
+
+
+@dataclass(frozen=True)
+class Instant:
+    """One reading of all clocks: CLOCK_REALTIME and CLOCK_MONOTONIC in ns, and the tick of the wrappers."""
+
+    real_ns: int
+    mono_ns: int
+    tick: int
+
+
+@dataclass(frozen=True)
+class RunningCall:
+    """A call that had not returned when the file was read: dense index of its group, tick of its begin."""
+
+    group: int
+    since_tick: int
+
+
+@dataclass(frozen=True)
+class SpoolFile:
+    """What one process wrote.
+
+    tick_hz: ticks per second, 0.0 if unknown (times are dropped then). end: None unless the process ended by itself.
+    groups, functions: int64 [n, 4], the counters of all threads: calls, bytes out, bytes in, ticks. running: calls
+    that have not returned. owner_uid, mtime_ns: of the file. problems: what could not be believed, in sentences.
+    """
+
+    path: str
+    owner_uid: int
+    mtime_ns: int
+    table: Table
+    state: State
+    pid: int
+    parent_pid: int
+    uid: int
+    rank: int | None
+    ranks: int
+    tick_source: TickSource
+    tick_hz: float
+    slice_ns: int
+    start_ticks: int
+    start: Instant
+    end: Instant | None
+    lost: dict[str, int]
+    boot_id: str
+    host: str
+    exe: str
+    job_id: str
+    step_id: str
+    mpi: str
+    counters: str
+    slices: SliceLog
+    segments: SegmentLog
+    groups: NDArray[np.int64]
+    functions: NDArray[np.int64]
+    n_threads: int
+    running: tuple[RunningCall, ...]
+    problems: tuple[str, ...]
+
+    def ticks_to_ns(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Durations in ns; zeros where the tick rate is not known."""
+        if not self.tick_hz:
+            return np.zeros_like(ticks)
+        return np.rint(ticks.astype(np.float64) * (1e9 / self.tick_hz)).astype(np.int64)
+
+    def tick_to_utc_ns(self, tick: NDArray[np.int64]) -> NDArray[np.int64]:
+        """UTC ns of instants; the process's start where the tick rate is not known."""
+        return self.start.real_ns + self.ticks_to_ns(np.asarray(tick, dtype=np.int64) - self.start.tick)
+
+
+def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
+    """Read a spool file. Raises FormatError when it is none or nothing in it can be believed, OSError on opening it."""
+    data, status = _read(path)
+    header = _header(data, path)
+    problems: list[str] = []
+    try:
+        table = _table(data, header)
+        chunks = _chunks(data, header, problems)
+        blocks = _blocks(chunks[ChunkKind.THREADS], header, table)
+        groups, functions = _counters(blocks, table)
+    except TableError as error:
+        raise FormatError(path, str(error)) from None
+    slices, slice_problems = read_slices(chunks[ChunkKind.SLICES], len(table.columns), int(header["slice_ns"]))
+    segments, segment_problems = read_segments(
+        chunks[ChunkKind.SEGMENTS], len(table.segment_fields), len(table.functions)
+    )
+    problems += slice_problems + segment_problems
+    ended = bool(header["state"] != State.RUNNING and header["end"]["real_ns"])
+    start, end = _instant(header["start"]), _instant(header["end"]) if ended else None
+    tick_source = TickSource(header["tick_source"])
+    return SpoolFile(
+        path=os.fspath(path),
+        owner_uid=status.st_uid,
+        mtime_ns=status.st_mtime_ns,
+        table=table,
+        state=State(header["state"]),
+        pid=int(header["pid"]),
+        parent_pid=int(header["parent_pid"]),
+        uid=int(header["uid"]),
+        rank=int(header["rank"]) if header["rank"] >= 0 else None,
+        ranks=max(int(header["ranks"]), 0),
+        tick_source=tick_source,
+        tick_hz=_tick_hz(tick_source, int(header["tick_hz"]), start, end, problems),
+        slice_ns=int(header["slice_ns"]),
+        start_ticks=int(header["start_ticks"]),
+        start=start,
+        end=end,
+        lost={name: min(int(n), MAX_COUNT) for name, n in zip(table.lost, header["lost"], strict=False) if n},
+        **{name: _text(header[name]) for name in TEXTS},
+        slices=slices,
+        segments=segments,
+        groups=groups,
+        functions=functions,
+        n_threads=sum(int(np.count_nonzero(_used(b) & (b["head"]["state"] != SlotState.SHARED))) for b in blocks),
+        running=_running(blocks, table),
+        problems=tuple(problems),
+    )
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[bytes, os.stat_result]:
+    """The whole file. It is read, not mapped: a file cut short by its owner meanwhile must not kill the reader."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if os.path.islink(path):
+            raise FormatError(path, "is a symbolic link, no spool file") from None
+        raise error
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise FormatError(path, "is no regular file")
+        if status.st_size > MAX_FILE:
+            raise FormatError(path, f"is larger than {MAX_FILE >> 20} MiB, so it is no spool file")
+        return file.read(status.st_size), status
+
+
+def _header(data: bytes, path: str | os.PathLike[str]) -> np.void:
+    """The header, with the fields that sizes are computed from checked."""
+    if len(data) >= layout.HEADER_SIZE and not any(data[: len(layout.MAGIC)]):
+        raise FormatError(path, "has no header yet: its process is just starting, or died then")
+    if len(data) < layout.HEADER_SIZE or not data.startswith(layout.MAGIC):
+        raise FormatError(path, "is not a Crosswind spool file, or cut off in its header")
+    header = np.frombuffer(data, dtype=layout.HEADER, count=1)[0]
+    if header["version"] != layout.VERSION:
+        raise FormatError(
+            path,
+            f"has spool format version {header['version']}; this Crosswind reads version {layout.VERSION}: update it",
+        )
+    if not SLICE_RANGE_NS[0] <= header["slice_ns"] <= SLICE_RANGE_NS[1]:
+        raise FormatError(path, "its header has an impossible slice length")
+    if header["state"] not in set(State) or header["tick_source"] not in set(TickSource):
+        raise FormatError(path, "its header has an unknown state or clock")
+    if max(int(header[i][f]) for i in ("start", "end") for f in ("real_ns", "mono_ns", "tick")) >= MAX_COUNT:
+        raise FormatError(path, "its header has impossible times")
+    return header
+
+
+def _table(data: bytes, header: np.void) -> Table:
+    offset, size = int(header["table_offset"]), int(header["table_size"])
+    if size > MAX_TABLE or offset + size > len(data):
+        raise TableError("its table of columns lies outside the file")
+    return parse_table(
+        data[offset : offset + size],
+        n_columns=int(header["n_columns"]),
+        n_groups=int(header["n_groups"]),
+        n_functions=int(header["n_functions"]),
+        n_lost=int(header["n_lost"]),
+    )
+
+
+def _chunks(data: bytes, header: np.void, problems: list[str]) -> dict[ChunkKind, list[bytes]]:
+    """The chunks of each known kind, in their order. A chunk cut off by the end of the file keeps what is there."""
+    found: dict[ChunkKind, list[bytes]] = {kind: [] for kind in ChunkKind}
+    n = int(header["n_chunks"])
+    if n > layout.MAX_CHUNKS:
+        problems.append("its header counts more chunks than there is room for")
+        n = layout.MAX_CHUNKS
+    total = 0
+    for offset, size, kind in header["chunk"][:n].tolist():
+        if offset + size > len(data):
+            problems.append("a chunk reaches beyond the end of the file")
+        total += size
+        if total > MAX_FILE:
+            problems.append("its chunks are larger together than a file can be; the rest left out")
+            break
+        if kind in found:
+            found[ChunkKind(kind)].append(data[offset : offset + size])
+    return found
+
+
+def _blocks(chunks: list[bytes], header: np.void, table: Table) -> list[NDArray[np.void]]:
+    """The thread blocks of each chunk, with the fields `head` and `quad` (groups, then functions)."""
+    n = table.n_groups + len(table.functions)
+    size, head = int(header["block_size"]), layout.THREAD_HEAD.itemsize
+    if not head + 8 * n * len(layout.QUAD_FIELDS) <= size <= MAX_TABLE or size % 8:
+        raise TableError("its thread blocks have an impossible size")
+    formats = [layout.THREAD_HEAD, ("<u8", (n, len(layout.QUAD_FIELDS)))]
+    block = np.dtype({"names": ["head", "quad"], "formats": formats, "offsets": [0, head], "itemsize": size})
+    return [np.frombuffer(c, dtype=block, count=len(c) // size) for c in chunks]
+
+
+def _used(blocks: NDArray[np.void]) -> NDArray[np.bool_]:
+    return blocks["head"]["state"] != SlotState.FREE
+
+
+def _counters(blocks: list[NDArray[np.void]], table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Groups and functions, summed over all threads that ever were."""
+    n = table.n_groups + len(table.functions)
+    total = np.zeros((n, len(layout.QUAD_FIELDS)), dtype=np.float64)
+    exact = np.zeros(total.shape, dtype=np.uint64)
+    for chunk in blocks:
+        quads = chunk["quad"][_used(chunk)]
+        total += quads.sum(axis=0, dtype=np.float64)
+        exact += quads.sum(axis=0, dtype=np.uint64)
+    if np.any(total >= MAX_COUNT):
+        raise TableError("its counters are impossible")
+    counters = exact.astype(np.int64)
+    return counters[: table.n_groups], counters[table.n_groups :]
+
+
+def _running(blocks: list[NDArray[np.void]], table: Table) -> tuple[RunningCall, ...]:
+    """The calls in which threads were when the file was read. A retired or shared block is in none."""
+    calls = []
+    for chunk in blocks:
+        head = chunk["head"]
+        inside = (head["state"] == SlotState.USED) & (head["call_group"] >= 1) & (head["call_group"] <= table.n_groups)
+        inside &= (head["call_since"] > 0) & (head["call_since"] < MAX_COUNT)
+        calls += [
+            RunningCall(group - 1, since)
+            for group, since in zip(
+                head["call_group"][inside].tolist(), head["call_since"][inside].tolist(), strict=True
+            )
+        ]
+    return tuple(calls)
+
+
+def _instant(instant: np.void) -> Instant:
+    return Instant(*(int(instant[name]) for name in ("real_ns", "mono_ns", "tick")))
+
+
+def _tick_hz(source: TickSource, stated: int, start: Instant, end: Instant | None, problems: list[str]) -> float:
+    """Ticks per second: as the process measured it, else between its start and end, else unknown (0)."""
+    if source == TickSource.MONOTONIC:
+        return 1e9
+    if source == TickSource.OFF:
+        return 0.0
+    measured = float(stated)
+    if not measured and end and end.mono_ns > start.mono_ns:
+        measured = (end.tick - start.tick) * 1e9 / (end.mono_ns - start.mono_ns)
+    if not HZ_RANGE[0] <= measured <= HZ_RANGE[1]:
+        problems.append("the rate of its cycle counter is not known: times are left out")
+        return 0.0
+    return measured
+
+
+def _text(raw: np.bytes_) -> str:
+    """A text of the header up to its NUL, without control characters."""
+    text = bytes(raw).split(b"\0", 1)[0].decode("utf-8", errors="replace")
+    return "".join(c if c.isprintable() else "?" for c in text)
