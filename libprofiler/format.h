@@ -25,12 +25,24 @@
  *
  * Integers are little-endian. `varint` is unsigned LEB128, `svarint` zigzag in LEB128.
  */
+/*
+ * The log of short processes: one file per job step, user and node (*.xwl). A process gets a spool file of its own when it calls
+ * MPI_Init or has lived for some two seconds; one that ends earlier appends one record here, so that the thousands of
+ * short processes of a job cost microseconds and some hundred bytes each.
+ *
+ *     offset 0        struct xw_spool_header with XW_SHORT_MAGIC; pid, exe and the like are those of its first writer
+ *     table_offset    table text
+ *     records         right behind the table text, to the end of the file: {length, crc, payload} as in a log, aligned to 4
+ *
+ * Each record is one O_APPEND write. A torn or foreign record ends what can be read.
+ */
 #ifndef XW_FORMAT_H
 #define XW_FORMAT_H
 
 #include <stdint.h>
 
 #define XW_SPOOL_MAGIC "XWSPOOL" /* with its NUL: 8 bytes */
+#define XW_SHORT_MAGIC "XWSHORT"
 #define XW_SPOOL_VERSION 1u
 #define XW_HEADER_SIZE 4096u
 #define XW_MAX_CHUNKS 96u
@@ -162,6 +174,16 @@ enum xw_slice_flag {
  *     function       number of the function whose end closed it
  *     signature      32 bits: hash of all call sites in it
  *     values         XW_N_SEG_FIELDS values in the order of the table text
+ */
+
+/*
+ * Payload of a record of a short process (all varint unless said):
+ *     pid, parent pid, rank + 1 (0: none), state (enum xw_state)
+ *     begin          CLOCK_REALTIME ns
+ *     duration       ns
+ *     exe            length, then that many bytes: base name of the executable
+ *     n              number of columns; then n times: column index minus (previous column index + 1), value
+ *     n              number of functions; then n times: function index minus (previous + 1), calls, bytes out, bytes in, time in ns
  */
 
 _Static_assert(sizeof(struct xw_quad) == 32, "readers rely on it");

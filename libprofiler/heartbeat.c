@@ -91,6 +91,7 @@ static void helper_main(struct xw_process *process)
     const int self = (int)xw_syscall(SYS_gettid);
     if (!settle())
         return;
+    xw_process_publish(process); /* here, where its descriptors are nobody's business */
     xw_process_make_room(process);
     xw_perf_open(&process->perf, xw_perf_parse(xw_config.events), (int)process->pid, self);
     xw_perf_describe(&process->perf, process->spool.header->counters, sizeof process->spool.header->counters);
@@ -109,8 +110,8 @@ static void helper_main(struct xw_process *process)
         if (slept < 0 || __atomic_load_n(&helper->stop, __ATOMIC_ACQUIRE))
             break;
         xw_perf_read(&process->perf);
-        xw_process_close_slice(process, 0, self, 0);
-        helper->slices++;
+        if (xw_spool_is_published(&process->spool))
+            xw_process_close_slice(process, 0, self);
     }
     xw_perf_close(&process->perf);
 }
@@ -261,6 +262,12 @@ void xw_heartbeat_permit(void)
     __atomic_store_n(&process->sealed, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&process->helper.forbidden, 0, __ATOMIC_SEQ_CST);
     look_again_later(process);
+}
+
+void xw_heartbeat_finish(void)
+{
+    if (xw_process_is_mine())
+        stop_for_ever(xw_process);
 }
 
 int xw_heartbeat_give_back(void)

@@ -22,6 +22,8 @@ void xw_heartbeat_allow(void) XW_HIDDEN;
    that back when the call failed. */
 void xw_heartbeat_forbid(void) XW_HIDDEN;
 void xw_heartbeat_permit(void) XW_HIDDEN;
+/* Stop it for ever: the process ends. */
+void xw_heartbeat_finish(void) XW_HIDDEN;
 /* After EAGAIN from fork or thread creation: give the helper's task back for good; 1 if there was one, so that the call is
    worth one retry. */
 int xw_heartbeat_give_back(void) XW_HIDDEN;

@@ -1,12 +1,13 @@
 /*
  * Start and end of the library in a process. Read main events from here:
  *
- *     begin()              constructor: options, spool file, MPI if it is loaded already
+ *     begin()              constructor: options, counters, MPI if it is loaded already
  *     xw_process_set_up()  process.c; also from the first wrapped call, in a forked child or before the constructor
+ *     xw_process_publish() process.c; a spool file, when MPI starts or the helper does
  *     xw_mpi_started()     MPI_Init: heartbeat at once, segments
  *     xw_helper_due()      counters.c; in other processes the heartbeat starts once they live for two seconds
  *     xw_mpi_ending()      MPI_Finalize: the last segment
- *     xw_process_ends()    destructor, _exit: the last slice, the mark of a clean end
+ *     xw_process_ends()    destructor, _exit: the last slice and the mark of a clean end, or the record of a short process
  */
 #include "init.h"
 
@@ -18,6 +19,7 @@
 #include "papi.h"
 #include "process.h"
 #include "segment.h"
+#include "short.h"
 #include "text.h"
 
 #define NEXT_OBJECT ((void *)-1L) /* RTLD_NEXT */
@@ -101,12 +103,14 @@ void xw_mpi_started(const char *kind, int rank, int ranks)
 {
     if (!xw_process_is_mine())
         return;
+    xw_process_publish(xw_process);
     struct xw_spool_header *header = xw_process->spool.header;
     xw_copy(header->mpi, sizeof header->mpi, kind);
     header->rank = rank;
     header->ranks = ranks;
     xw_process_calibrate(xw_process);
     xw_heartbeat_start();
+    xw_thread_block_slow(); /* its new block, in the file: segments compare readings of one block */
     xw_segment_start();
 }
 
@@ -121,27 +125,23 @@ void xw_mpi_ending(unsigned function)
 
 /* --- end ------------------------------------------------------------------------------------------------------------------ */
 
-/* A process this short has no slices of its own worth reading /proc for. */
-enum { SHORT_LIFE_NS = 1000000000 };
-
 void xw_process_ends(enum xw_state state)
 {
     if (!xw_process_is_mine() || __atomic_exchange_n(&xw_process->ended, 1, __ATOMIC_ACQ_REL))
         return;
     struct xw_process *process = xw_process;
-    struct xw_spool_header *header = process->spool.header;
-    process->hot.helper_after = ~0ul;
-    __atomic_store_n(&process->helper.forbidden, 1, __ATOMIC_SEQ_CST);
-    xw_heartbeat_stop();
-    process->hot.helper_after = ~0ul;
     struct xw_instant now;
+    xw_heartbeat_finish();
+    xw_process_calibrate(process);
     xw_process_instant(process, &now);
-    if (process->helper.state != XW_HELPER_BROKEN || !process->helper.alive) { /* the helper is gone: its work is ours */
-        int light = !process->helper.slices && now.mono_ns - header->start.mono_ns < SHORT_LIFE_NS;
-        xw_process_close_slice(process, XW_SLICE_LAST, 0, light);
+    if (!xw_spool_is_published(&process->spool)) {
+        xw_short_append(process, state, &now);
+        return;
     }
-    header->end = now;
-    __atomic_store_n(&header->state, state, __ATOMIC_RELEASE);
+    if (!process->helper.alive) /* with the helper gone its work is ours */
+        xw_process_close_slice(process, XW_SLICE_LAST, 0);
+    process->spool.header->end = now;
+    __atomic_store_n(&process->spool.header->state, state, __ATOMIC_RELEASE);
 }
 
 __attribute__((destructor)) static void end(void) { xw_process_ends(XW_STATE_CLEAN); }

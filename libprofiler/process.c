@@ -9,7 +9,7 @@ struct xw_process *xw_process;
 static uint32_t mapping; /* someone maps the pages of `xw_process`; once for a process and all its forked children */
 
 enum { CLOCK_REAL = 0, CLOCK_MONO = 1, CLOCK_OF_THREAD = 3, ESRCH_RESULT = -3, TIMEX_ERROR_STATE = 5 };
-enum { MIN_FREE_BLOCKS = 4, SLICE_LOG_STEP = 65536, SEGMENT_LOG_STEP = 65536, SEGMENT_LOG_MAX_STEP = 1048576 };
+enum { CALIBRATION_NS = 20000, MIN_FREE_BLOCKS = 4, SLICE_LOG_STEP = 65536, SEGMENT_LOG_STEP = 65536, SEGMENT_LOG_MAX_STEP = 1048576 };
 
 int xw_process_is_mine(void)
 {
@@ -34,7 +34,7 @@ void xw_process_calibrate(struct xw_process *process)
     struct xw_instant now;
     xw_process_instant(process, &now);
     uint64_t elapsed_ns = now.mono_ns - header->start.mono_ns;
-    if (elapsed_ns < 1000000u)
+    if (elapsed_ns < CALIBRATION_NS)
         return;
     uint64_t hz = (uint64_t)((double)(now.tick - header->start.tick) * 1e9 / (double)elapsed_ns);
     __atomic_store_n(&header->tick_hz, hz, __ATOMIC_RELAXED);
@@ -109,7 +109,7 @@ int xw_process_set_up(void)
     choose_clock(process);
     xw_process_instant(process, &now);
     process->pid = (uint32_t)xw_syscall(SYS_getpid);
-    if (!xw_spool_create(&process->spool, &xw_config, &now))
+    if (!xw_spool_begin(&process->spool, &xw_config, &now))
         return 0;
     process->spool.header->tick_source = process->hot.cycle_counter ? 1 : process->hot.timing ? 0 : 2;
     process->spool.header->tick_hz = process->hot.cycle_counter ? 0 : 1000000000u;
@@ -118,6 +118,15 @@ int xw_process_set_up(void)
     process->hot.helper_after = first_look_for_helper(process, &now);
     __atomic_store_n(&process->hot.generation, (now.real_ns ^ (uint64_t)process->pid << 40) | 1, __ATOMIC_RELEASE);
     return 1;
+}
+
+void xw_process_publish(struct xw_process *process)
+{
+    if (__atomic_exchange_n(&process->publishing, 1, __ATOMIC_ACQ_REL))
+        return;
+    xw_process_calibrate(process);
+    if (xw_spool_publish(&process->spool, &xw_config)) /* a new generation: each thread takes a block in the file at its next call */
+        __atomic_fetch_add(&process->hot.generation, 2, __ATOMIC_RELEASE);
 }
 
 /* --- room ------------------------------------------------------------------------------------------------------------------ */
@@ -151,6 +160,8 @@ void xw_process_make_room(struct xw_process *process)
     if (__atomic_load_n(&spool->free_blocks, __ATOMIC_RELAXED) < MIN_FREE_BLOCKS)
         xw_spool_grow(spool, XW_CHUNK_THREADS,
                       chunk_step(spool, XW_CHUNK_THREADS, 4, 64) * (uint32_t)sizeof(struct xw_thread_block));
+    if (!xw_spool_is_published(spool))
+        return;
     if (xw_log_room(spool, &spool->slices) < XW_SLICE_MAX_PAYLOAD)
         xw_spool_grow(spool, XW_CHUNK_SLICES, SLICE_LOG_STEP);
     if (process->segments.block && xw_log_room(spool, &spool->segments) < XW_SEGMENT_LOW_WATER)
@@ -173,17 +184,15 @@ static void read_clock_state(struct xw_slice_end *end)
     end->clock_max_error_us = (uint64_t)state.maxerror;
 }
 
-void xw_process_close_slice(struct xw_process *process, uint32_t flags, int self_tid, int light)
+void xw_process_close_slice(struct xw_process *process, uint32_t flags, int self_tid)
 {
     const uint64_t cpu_before = xw_clock_ns(CLOCK_OF_THREAD);
     struct xw_instant now;
     xw_process_calibrate(process);
+    xw_spool_carry_over(&process->spool);
     xw_process_instant(process, &now);
     xw_sum_groups(&process->spool, now.tick, process->groups);
-    if (light)
-        xw_process_stats_read_clocks(&process->stats);
-    else
-        xw_process_stats_read(&process->stats, self_tid, process->scratch, sizeof process->scratch);
+    xw_process_stats_read(&process->stats, self_tid, process->scratch, sizeof process->scratch);
     xw_snapshot_fill(&process->snapshot, process->groups, &process->stats, &process->perf);
 
     struct xw_slice_end end = {.real_ns = now.real_ns, .flags = flags, .slice_ns = process->spool.header->slice_ns,

@@ -29,7 +29,6 @@ struct xw_helper {
     uint32_t alive;     /* its tid; cleared by the kernel when it is gone */
     int32_t tid;
     uint8_t *stack; /* kept for the next start */
-    uint64_t slices;
 };
 
 /* The counters of one thread in the terms of a segment, at one instant. */
@@ -66,6 +65,7 @@ struct xw_process {
     struct xw_hot hot; /* xw_hot points here */
     uint32_t pid;
     uint32_t claimed; /* someone is setting up, or has */
+    uint32_t publishing; /* someone has begun, or done it */
     uint32_t ended;
     uint32_t sealed; /* seccomp: from now on not a single system call of ours */
     struct xw_spool spool;
@@ -91,13 +91,16 @@ int xw_options_ready(void) XW_HIDDEN;
 /* Set this process up if it is not: spool file, counters. Returns 0 when that can't be done (yet). Any thread, any time. */
 int xw_process_set_up(void) XW_HIDDEN;
 
-/* Close the open slice now. Only by the one thread that may (see above). `light`: without reading /proc. */
-void xw_process_close_slice(struct xw_process *process, uint32_t flags, int self_tid, int light) XW_HIDDEN;
+/* Give the process its spool file: it calls MPI, or has lived long enough. The first call counts. */
+void xw_process_publish(struct xw_process *process) XW_HIDDEN;
+
+/* Close the open slice now. Only by the one thread that may (see above), in a published process. */
+void xw_process_close_slice(struct xw_process *process, uint32_t flags, int self_tid) XW_HIDDEN;
 
 /* All clocks at once, ticks as the wrappers read them. */
 void xw_process_instant(const struct xw_process *process, struct xw_instant *now) XW_HIDDEN;
 
-/* Reckon the rate of the tick from the time since the start, if that is long enough (1 ms). */
+/* Reckon the rate of the tick from the time since the start, if that is long enough (20 us; the error is then some percent, and falls with every slice). */
 void xw_process_calibrate(struct xw_process *process) XW_HIDDEN;
 
 /* Mark the blocks of threads that have ended, so that others may take them over. Any thread. */

@@ -46,6 +46,12 @@ void xw_sum_groups(const struct xw_spool *spool, uint64_t now, struct xw_quad to
         if (state == XW_SLOT_USED)
             add_running_call(block, now, total);
     }
+    if (!xw_spool_is_published(spool))
+        return;
+    /* The counts of the early blocks have been carried over (xw_spool_carry_over); a call may still run in one. */
+    for (unsigned i = 1; (block = xw_spool_early_block(spool, i)); i++)
+        if (__atomic_load_n(&block->head.state, __ATOMIC_ACQUIRE) == XW_SLOT_USED)
+            add_running_call(block, now, total);
 }
 
 static uint64_t field_of(const struct xw_quad *quad, unsigned field)
@@ -74,18 +80,23 @@ void xw_snapshot_fill(struct xw_snapshot *snapshot, const struct xw_quad groups[
     }
 }
 
-/* The value that the record shows for a column, and the slicer's memory of it. */
-static uint64_t advance(const struct column *column, uint64_t *last, uint64_t now, uint64_t tick_hz)
+uint64_t xw_column_to_record(unsigned index, uint64_t value, uint64_t tick_hz)
 {
-    if (column->kind == XW_KIND_GAUGE)
+    if (columns[index].source != XW_FROM_GROUP || columns[index].b != TICKS)
+        return value;
+    return tick_hz ? (uint64_t)((double)value * 1e9 / (double)tick_hz) : 0;
+}
+
+/* The value that the record shows for a column, and the slicer's memory of it. */
+static uint64_t advance(unsigned index, uint64_t *last, uint64_t now, uint64_t tick_hz)
+{
+    if (columns[index].kind == XW_KIND_GAUGE)
         return now;
     if (now <= *last)
         return 0;
     uint64_t difference = now - *last;
     *last = now;
-    if (column->source != XW_FROM_GROUP || column->b != TICKS)
-        return difference;
-    return tick_hz ? (uint64_t)((double)difference * 1e9 / (double)tick_hz) : 0;
+    return xw_column_to_record(index, difference, tick_hz);
 }
 
 static uint32_t slice_flags(const struct xw_slicer *slicer, const struct xw_slice_end *end, uint64_t index)
@@ -116,7 +127,7 @@ static uint8_t *encode_body(struct xw_slicer *slicer, const struct xw_snapshot *
     at += 2;
     uint32_t pairs = 0, previous = 0;
     for (uint32_t i = 0; i < XW_N_COLUMNS; i++) {
-        uint64_t value = advance(&columns[i], &slicer->last.value[i], now->value[i], end->tick_hz);
+        uint64_t value = advance(i, &slicer->last.value[i], now->value[i], end->tick_hz);
         if (!value)
             continue;
         at = xw_put_varint(at, i - previous);

@@ -44,6 +44,9 @@ void xw_sum_groups(const struct xw_spool *spool, uint64_t now, struct xw_quad to
 void xw_snapshot_fill(struct xw_snapshot *snapshot, const struct xw_quad groups[XW_N_GROUPS], const struct xw_process_stats *stats,
                       const struct xw_perf *perf) XW_HIDDEN;
 
+/* A column's value in the unit of the record: ticks become ns. */
+uint64_t xw_column_to_record(unsigned index, uint64_t value, uint64_t tick_hz) XW_HIDDEN;
+
 /*
  * Close the open slice: the difference between `now` and the slicer's last snapshot becomes a record of the spool's slice log, and
  * the next slice opens. A column that seems to fall (a call ended between two reads) counts zero and keeps its old

@@ -6,11 +6,10 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-#include "text.h"
-
 enum { PAGE = 4096 };
 
-static const char table_text[] = XW_METRIC_TABLE_TEXT XW_FUNCTION_TABLE_TEXT;
+const char xw_table_text[] = XW_METRIC_TABLE_TEXT XW_FUNCTION_TABLE_TEXT;
+const uint32_t xw_table_size = sizeof xw_table_text - 1;
 
 static uint64_t round_up(uint64_t size, uint64_t unit) { return (size + unit - 1) / unit * unit; }
 
@@ -37,7 +36,7 @@ uint32_t xw_crc32c(const uint8_t *data, size_t length)
  * Open the spool directory, making it if its parent lets us (open to all and sticky: every user's processes write here).
  * A directory that another user could have planted or could rename files in is refused.
  */
-static int open_directory(const char *path)
+int xw_spool_open_directory(const char *path)
 {
     const long flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     long fd = xw_syscall(SYS_open, path, flags);
@@ -58,16 +57,20 @@ static int open_directory(const char *path)
     return (int)fd;
 }
 
-/* JOB.RANK.PID.TIME.xws; the job's name comes from the environment, so only harmless characters are taken over. */
-static void file_name(char *name, size_t size, const struct xw_config *config, const struct xw_instant *now)
+void xw_spool_harmless(struct xw_text *text, const char *name)
+{
+    for (; *name; name++) {
+        char c = *name;
+        int harmless = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+        xw_text_char(text, harmless ? c : '_');
+    }
+}
+
+/* JOB.RANK.PID.TIME.xws */
+static void file_name(char *name, size_t size, const struct xw_config *config, uint64_t start_ns)
 {
     struct xw_text text = xw_text_begin(name, size);
-    const char *job = config->job_id[0] ? config->job_id : "nojob";
-    for (; *job; job++) {
-        char c = *job;
-        int harmless = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
-        xw_text_char(&text, harmless ? c : '_');
-    }
+    xw_spool_harmless(&text, config->job_id[0] ? config->job_id : "nojob");
     xw_text_char(&text, '.');
     if (config->rank >= 0)
         xw_text_number(&text, (uint64_t)config->rank);
@@ -76,7 +79,7 @@ static void file_name(char *name, size_t size, const struct xw_config *config, c
     xw_text_char(&text, '.');
     xw_text_number(&text, (uint64_t)xw_syscall(SYS_getpid));
     xw_text_char(&text, '.');
-    xw_text_number(&text, now->real_ns);
+    xw_text_number(&text, start_ns);
     xw_text_add(&text, ".xws");
 }
 
@@ -97,13 +100,13 @@ static uint8_t *map(int fd, uint64_t offset, uint64_t size)
 }
 
 /* A new file of the size, mapped; NULL: none could be made. */
-static uint8_t *create_file(struct xw_spool *spool, const struct xw_config *config, const struct xw_instant *now, uint64_t size)
+static uint8_t *create_file(struct xw_spool *spool, const struct xw_config *config, uint64_t size)
 {
-    int directory = open_directory(config->spool);
+    int directory = xw_spool_open_directory(config->spool);
     if (directory < 0)
         return NULL;
     char name[160];
-    file_name(name, sizeof name, config, now);
+    file_name(name, sizeof name, config, spool->memory->start.real_ns);
     struct stat st;
     uint8_t *mapped = NULL;
     long fd = xw_syscall(SYS_openat, directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -159,12 +162,12 @@ static void identify(struct xw_spool_header *header, const struct xw_config *con
     xw_copy(header->step_id, sizeof header->step_id, config->step_id);
 }
 
-static void fill_header(struct xw_spool_header *header, const struct xw_config *config, const struct xw_instant *now)
+void xw_spool_fill_header(struct xw_spool_header *header, const struct xw_config *config, const struct xw_instant *start)
 {
     header->version = XW_SPOOL_VERSION;
     header->header_size = XW_HEADER_SIZE;
     header->table_offset = XW_HEADER_SIZE;
-    header->table_size = sizeof table_text - 1;
+    header->table_size = xw_table_size;
     header->block_size = sizeof(struct xw_thread_block);
     header->n_groups = XW_N_GROUPS;
     header->n_functions = XW_N_FUNCTIONS;
@@ -172,53 +175,89 @@ static void fill_header(struct xw_spool_header *header, const struct xw_config *
     header->n_lost = XW_N_LOST;
     header->state = XW_STATE_RUNNING;
     header->slice_ns = config->slice_ns;
-    header->start = *now;
+    header->start = *start;
     identify(header, config);
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------------ */
 
 /* Readers may look at any moment: the entry is complete before it is counted. */
-static void add_chunk(struct xw_spool *spool, uint32_t kind, uint64_t offset, uint32_t size, uint8_t *mapped)
+static void add_chunk(struct xw_spool *spool, struct xw_spool_header *header, uint32_t kind, uint64_t offset, uint32_t size)
 {
-    struct xw_spool_header *header = spool->header;
     uint32_t n = header->n_chunks;
     header->chunk[n] = (struct xw_chunk){.offset = offset, .size = size, .kind = kind};
-    spool->chunk[n] = mapped;
     if (kind == XW_CHUNK_THREADS)
         __atomic_fetch_add(&spool->free_blocks, size / (uint32_t)sizeof(struct xw_thread_block), __ATOMIC_RELAXED);
     __atomic_store_n(&header->n_chunks, n + 1, __ATOMIC_RELEASE);
 }
 
-int xw_spool_create(struct xw_spool *spool, const struct xw_config *config, const struct xw_instant *now)
+/* The first block is the one that threads without a block of their own share. */
+static void reserve_shared_block(struct xw_spool *spool, struct xw_thread_block *blocks)
 {
-    const uint64_t log_offset = round_up(XW_HEADER_SIZE + sizeof table_text, PAGE);
-    const uint64_t threads_offset = log_offset + PAGE;
-    const uint64_t threads_size = round_up(XW_FIRST_THREADS * sizeof(struct xw_thread_block), PAGE);
-    const uint64_t size = threads_offset + threads_size;
+    blocks->head.state = XW_SLOT_SHARED;
+    __atomic_fetch_sub(&spool->free_blocks, 1, __ATOMIC_RELAXED);
+}
 
-    uint8_t *base = create_file(spool, config, now, size);
-    int in_memory = !base;
-    if (in_memory && !(base = map(-1, 0, size)))
+static uint64_t first_blocks_size(void) { return round_up(XW_FIRST_THREADS * sizeof(struct xw_thread_block), PAGE); }
+
+int xw_spool_begin(struct xw_spool *spool, const struct xw_config *config, const struct xw_instant *now)
+{
+    uint8_t *base = map(-1, 0, XW_HEADER_SIZE + first_blocks_size());
+    if (!base)
         return 0;
+    struct xw_spool_header *header = (struct xw_spool_header *)base;
+    header->start = *now;
+    header->slice_ns = config->slice_ns;
+    header->rank = config->rank;
+    add_chunk(spool, header, XW_CHUNK_THREADS, (uint64_t)(base + XW_HEADER_SIZE), (uint32_t)first_blocks_size());
+    reserve_shared_block(spool, (struct xw_thread_block *)(base + XW_HEADER_SIZE));
+    spool->memory = header;
+    spool->header = header;
+    return 1;
+}
 
-    spool->header = (struct xw_spool_header *)base;
+/* What the process has found out about itself so far. */
+static void copy_state(struct xw_spool_header *to, const struct xw_spool_header *from)
+{
+    to->tick_source = from->tick_source;
+    to->tick_hz = from->tick_hz;
+    for (unsigned i = 0; i < XW_N_LOST; i++)
+        to->lost[i] = from->lost[i];
+}
+
+int xw_spool_publish(struct xw_spool *spool, const struct xw_config *config)
+{
+    const uint64_t log_offset = round_up(XW_HEADER_SIZE + xw_table_size, PAGE);
+    const uint64_t threads_offset = log_offset + PAGE;
+    const uint64_t size = threads_offset + first_blocks_size();
+
+    uint8_t *base = create_file(spool, config, size);
+    if (!base) {
+        spool->memory->lost[XW_LOST_SPOOL]++;
+        return 0;
+    }
+    struct xw_spool_header *header = (struct xw_spool_header *)base;
+    memcpy(base + XW_HEADER_SIZE, xw_table_text, xw_table_size);
+    xw_spool_fill_header(header, config, &spool->memory->start);
+    copy_state(header, spool->memory);
     spool->file_size = size;
     spool->slices.kind = XW_CHUNK_SLICES;
     spool->segments.kind = XW_CHUNK_SEGMENTS;
-    memcpy(base + XW_HEADER_SIZE, table_text, sizeof table_text - 1);
-    fill_header(spool->header, config, now);
-    if (in_memory)
-        spool->header->lost[XW_LOST_SPOOL]++;
-    add_chunk(spool, XW_CHUNK_THREADS, threads_offset, (uint32_t)threads_size, base + threads_offset);
-    add_chunk(spool, XW_CHUNK_SLICES, log_offset, PAGE, base + log_offset);
-    xw_spool_block(spool, 0)->head.state = XW_SLOT_SHARED;
-    __atomic_fetch_sub(&spool->free_blocks, 1, __ATOMIC_RELAXED);
+    spool->free_blocks = 0;
+    spool->chunk[0] = base + threads_offset;
+    spool->chunk[1] = base + log_offset;
+    add_chunk(spool, header, XW_CHUNK_THREADS, threads_offset, (uint32_t)first_blocks_size());
+    add_chunk(spool, header, XW_CHUNK_SLICES, log_offset, PAGE);
+    reserve_shared_block(spool, (struct xw_thread_block *)spool->chunk[0]);
+    __atomic_store_n(&spool->header, header, __ATOMIC_RELEASE);
+    xw_spool_carry_over(spool);
     /* With its magic the file becomes one: a reader that comes earlier sees zeros and leaves it alone. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy(spool->header->magic, XW_SPOOL_MAGIC, sizeof spool->header->magic);
+    memcpy(header->magic, XW_SPOOL_MAGIC, sizeof header->magic);
     return 1;
 }
+
+int xw_spool_is_published(const struct xw_spool *spool) { return spool->header != spool->memory; }
 
 /* The file behind the mapping, opened again for a moment; -1 when it is gone or another one has its name. */
 static int reopen(const struct xw_spool *spool)
@@ -233,43 +272,86 @@ static int reopen(const struct xw_spool *spool)
     return -1;
 }
 
+/* A process that could not be published still wants blocks for its threads. */
+static int grow_memory(struct xw_spool *spool, uint32_t kind, uint32_t size)
+{
+    uint8_t *mapped = kind == XW_CHUNK_THREADS ? map(-1, 0, size) : NULL;
+    if (mapped)
+        add_chunk(spool, spool->memory, kind, (uint64_t)mapped, size);
+    return mapped != NULL;
+}
+
+static int grow_file(struct xw_spool *spool, uint32_t kind, uint32_t size)
+{
+    const uint64_t offset = spool->file_size;
+    uint8_t *mapped = NULL;
+    int fd = reopen(spool);
+    if (fd < 0)
+        return 0;
+    if (allocate(fd, offset, size))
+        mapped = map(fd, offset, size);
+    xw_syscall(SYS_close, fd);
+    if (!mapped)
+        return 0;
+    spool->file_size = offset + size;
+    spool->chunk[spool->header->n_chunks] = mapped;
+    add_chunk(spool, spool->header, kind, offset, size);
+    return 1;
+}
+
 int xw_spool_grow(struct xw_spool *spool, uint32_t kind, uint32_t size)
 {
     if (spool->header->n_chunks >= XW_MAX_CHUNKS)
         return 0;
-    const uint64_t offset = spool->file_size;
     size = (uint32_t)round_up(size, PAGE);
-    uint8_t *mapped = NULL;
-    if (!spool->inode) {
-        if (kind == XW_CHUNK_THREADS) /* in memory only: threads are counted, logs would never be read */
-            mapped = map(-1, 0, size);
-    } else {
-        int fd = reopen(spool);
-        if (fd < 0)
-            return 0;
-        if (allocate(fd, offset, size))
-            mapped = map(fd, offset, size);
-        xw_syscall(SYS_close, fd);
+    return xw_spool_is_published(spool) ? grow_file(spool, kind, size) : grow_memory(spool, kind, size);
+}
+
+/* --- thread blocks ------------------------------------------------------------------------------------------------ */
+
+static struct xw_thread_block *block_of(const struct xw_spool *spool, const struct xw_spool_header *header, unsigned i)
+{
+    uint32_t n = __atomic_load_n(&header->n_chunks, __ATOMIC_ACQUIRE);
+    for (uint32_t c = 0; c < n; c++) {
+        if (header->chunk[c].kind != XW_CHUNK_THREADS)
+            continue;
+        uint32_t blocks = header->chunk[c].size / (uint32_t)sizeof(struct xw_thread_block);
+        if (i < blocks)
+            return (header == spool->memory ? (struct xw_thread_block *)header->chunk[c].offset
+                                            : (struct xw_thread_block *)spool->chunk[c]) + i;
+        i -= blocks;
     }
-    if (!mapped)
-        return 0;
-    spool->file_size = offset + size;
-    add_chunk(spool, kind, offset, size, mapped);
-    return 1;
+    return NULL;
 }
 
 struct xw_thread_block *xw_spool_block(const struct xw_spool *spool, unsigned i)
 {
-    uint32_t n = __atomic_load_n(&spool->header->n_chunks, __ATOMIC_ACQUIRE);
-    for (uint32_t c = 0; c < n; c++) {
-        if (spool->header->chunk[c].kind != XW_CHUNK_THREADS)
-            continue;
-        uint32_t blocks = spool->header->chunk[c].size / (uint32_t)sizeof(struct xw_thread_block);
-        if (i < blocks)
-            return (struct xw_thread_block *)spool->chunk[c] + i;
-        i -= blocks;
+    return block_of(spool, __atomic_load_n(&spool->header, __ATOMIC_ACQUIRE), i);
+}
+
+struct xw_thread_block *xw_spool_early_block(const struct xw_spool *spool, unsigned i)
+{
+    return block_of(spool, spool->memory, i);
+}
+
+/* A block as one row of words: groups, then functions. */
+static uint64_t *words_of(struct xw_thread_block *block) { return &block->group[0].calls; }
+
+void xw_spool_carry_over(struct xw_spool *spool)
+{
+    if (!xw_spool_is_published(spool))
+        return;
+    uint64_t *shared = words_of(xw_spool_block(spool, 0));
+    struct xw_thread_block *block;
+    for (unsigned w = 0; w < XW_BLOCK_WORDS; w++) {
+        uint64_t total = 0;
+        for (unsigned i = 0; (block = xw_spool_early_block(spool, i)); i++)
+            total += __atomic_load_n(&words_of(block)[w], __ATOMIC_RELAXED);
+        if (total > spool->carried[w]) {
+            __atomic_fetch_add(&shared[w], total - spool->carried[w], __ATOMIC_RELAXED);
+            spool->carried[w] = total;
+        }
     }
-    return NULL;
 }
 
 /* --- logs -------------------------------------------------------------------------------------------------------- */

@@ -1,17 +1,26 @@
 /*
- * The spool file of one process: creating it, growing it, appending to its logs. The layout is format.h's.
+ * Where the counters of one process live, and its spool file: creating it, growing it, appending to its logs. The layout is
+ * format.h's.
+ *
+ * Every process begins in anonymous memory, with a header and a few thread blocks laid out as in the file. One that proves worth it
+ * (MPI, or two seconds of life) is *published*: the file is made, and each thread takes a block in it at its next call. What was
+ * counted before stays where it is and is carried over into the file's shared block, so nothing is lost and nothing moves
+ * under a running thread. Where no file can be made the process stays in memory: it is counted, and nobody reads it later.
  *
  * No descriptor is kept: the file is created, allocated, mapped and closed at once. Room is always allocated before it is
- * mapped, so that a full file system can never raise SIGBUS. Where no file can be made, the same layout lies in
- * anonymous memory: the process is counted, and nobody reads it later.
+ * mapped, so that a full file system can never raise SIGBUS.
  */
 #ifndef XW_SPOOL_H
 #define XW_SPOOL_H
 
 #include "config.h"
 #include "counters.h"
+#include "text.h"
 
-#define XW_FIRST_THREADS 3u /* blocks in a new file, the shared one among them */
+#define XW_FIRST_THREADS 3u /* blocks at the start, in memory and again in the file; the shared one among them */
+
+/* The counting words of a thread block: groups, then functions. */
+#define XW_BLOCK_WORDS ((XW_N_GROUPS + XW_N_FUNCTIONS) * sizeof(struct xw_quad) / sizeof(uint64_t))
 
 /* One log: the chunk that is written now. One writer; see format.h for the commit. */
 struct xw_log {
@@ -23,18 +32,26 @@ struct xw_log {
 };
 
 struct xw_spool {
-    struct xw_spool_header *header;
-    uint8_t *chunk[XW_MAX_CHUNKS]; /* where each chunk is mapped; entries below header->n_chunks are set */
+    struct xw_spool_header *header; /* the file's, or the one in memory as long as there is no file */
+    struct xw_spool_header *memory; /* the one in memory; its chunks' offsets are addresses */
+    uint8_t *chunk[XW_MAX_CHUNKS];  /* where each chunk of the file is mapped; entries below header->n_chunks are set */
     uint64_t file_size;
-    uint64_t device, inode; /* of the file, to know it again when it grows; 0: in memory only */
+    uint64_t device, inode; /* of the file, to know it again when it grows; 0: not published */
     struct xw_log slices;
     struct xw_log segments;
     uint32_t free_blocks; /* thread blocks that nobody has; a hint */
     char path[384];
+    uint64_t carried[XW_BLOCK_WORDS]; /* how much of the early blocks is in the file's shared block already */
 };
 
-/* Make the file (or its stand-in in memory) and fill in the header. Returns 0 when not even memory could be had. */
-int xw_spool_create(struct xw_spool *spool, const struct xw_config *config, const struct xw_instant *now) XW_HIDDEN;
+/* Lay out the header and the first thread blocks in memory. Returns 0 when there is no memory. */
+int xw_spool_begin(struct xw_spool *spool, const struct xw_config *config, const struct xw_instant *now) XW_HIDDEN;
+
+/* Make the file. Returns 0, and counts that, when none can be made. Once; after it all threads must be sent for new blocks. */
+int xw_spool_publish(struct xw_spool *spool, const struct xw_config *config) XW_HIDDEN;
+int xw_spool_is_published(const struct xw_spool *spool) XW_HIDDEN;
+/* Add what has been counted in memory since the last time to the file's shared block. By the thread that closes slices. */
+void xw_spool_carry_over(struct xw_spool *spool) XW_HIDDEN;
 
 /* Add a chunk of the kind, `size` rounded up to pages. Only one thread may do so at a time: the helper, or another thread
    while no helper runs. Opens the file for a moment. Returns 0 when there is no room. */
@@ -50,6 +67,17 @@ uint64_t xw_log_room(const struct xw_spool *spool, const struct xw_log *log) XW_
 
 /* Thread block number i over all THREADS chunks, NULL behind the last. Block 0 is the shared one. */
 struct xw_thread_block *xw_spool_block(const struct xw_spool *spool, unsigned i) XW_HIDDEN;
+/* The same over the blocks in memory, while and after the process was not published; NULL if it never had any or behind the last. */
+struct xw_thread_block *xw_spool_early_block(const struct xw_spool *spool, unsigned i) XW_HIDDEN;
+
+/* The spool directory, opened for making files in; negative when it is missing or another user could tamper with it. */
+int xw_spool_open_directory(const char *path) XW_HIDDEN;
+/* Fill in a header: layout, process identity, host. `now`: the instant of the start. */
+void xw_spool_fill_header(struct xw_spool_header *header, const struct xw_config *config, const struct xw_instant *start) XW_HIDDEN;
+/* Append a name, with every character but letters, digits, - and _ replaced: it comes from the environment. */
+void xw_spool_harmless(struct xw_text *text, const char *name) XW_HIDDEN;
+extern const char xw_table_text[] XW_HIDDEN;
+extern const uint32_t xw_table_size XW_HIDDEN;
 
 uint32_t xw_crc32c(const uint8_t *data, size_t length) XW_HIDDEN;
 
