@@ -122,7 +122,7 @@ def make_profile(
         if name in GAUGES:
             values = np.where(covered > 0, rate, 0)
         else:
-            values = rate * covered * 1e-9 * np.maximum(noise, 0) * (1 if name == "cpu_time" else scale)
+            values = rate * (covered * 1e-9) * np.maximum(noise, 0) * (1 if name == "cpu_time" else scale)
         slices[name] = np.rint(values).astype(np.int64)
     seconds = (covered * scale).sum(axis=1) * 1e-9
     start, end = first_slice * slice_ns, (first_slice + n_slices) * slice_ns

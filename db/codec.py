@@ -1,0 +1,94 @@
+"""Arrays as compressed bytes in a column of the database, and back.
+
+The compression is the profile file's (`crosswind.profile.sections`). The first byte says how an array was encoded, so
+that better ways can follow; shapes are in the rows beside it, and the reader takes no memory for any other shape.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.db.errors import DatabaseError
+from crosswind.profile.sections import Section, SectionError, decode, encode
+from crosswind.profile.segments import SegmentTable
+
+__all__ = ["decode_ints", "decode_segments", "encode_ints", "encode_segments"]
+
+_FILTERS = {1: ("shuffle", "zstd"), 2: ("delta", "shuffle", "zstd")}
+_MAX_SEGMENT_BYTES = 4 << 30
+_MAX_SEGMENT_SECTIONS = 64
+
+
+def encode_ints(values: NDArray[np.int64], *, smooth: bool = False) -> bytes:
+    """An int64 array of any shape. smooth: neighbours on the last axis are alike (gauges), so differences are stored.
+
+    Counters are differences over a slice already; storing differences of those makes them a quarter larger.
+    """
+    code = 2 if smooth else 1
+    return bytes([code]) + encode(Section("values", "<i8", values.shape, _FILTERS[code]), values)
+
+
+def decode_ints(blob: bytes, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """The int64 array of this shape. Raises DatabaseError when the bytes do not hold exactly that."""
+    filters = _FILTERS.get(blob[0]) if blob else None
+    if filters is None:
+        raise DatabaseError("a stored array is damaged or of a newer Crosswind: restore the database from its backup")
+    return _decoded(Section("values", "<i8", shape, filters), blob[1:])
+
+
+def encode_segments(table: SegmentTable) -> bytes:
+    """A segment table: the length of a list of its arrays (JSON), the list, the arrays one after another."""
+    arrays = {
+        "index": table.index, "ranks": table.ranks, "stride": table.stride, "valid": table.valid.astype(np.uint8),
+    } | {f"column/{name}": column for name, column in table.columns.items()}  # fmt: skip
+    entries, blobs = [], []
+    for name, array in arrays.items():
+        data = np.ascontiguousarray(array)
+        filters = _FILTERS[1] if data.dtype.itemsize > 1 else ("zstd",)
+        section = Section(name, data.dtype.newbyteorder("<").str, data.shape, filters)
+        blobs.append(encode(section, data))
+        entries.append({**section.to_json(), "size": len(blobs[-1])})
+    listing = json.dumps(entries, separators=(",", ":")).encode()
+    return b"".join([struct.pack("<I", len(listing)), listing, *blobs])
+
+
+def decode_segments(blob: bytes) -> SegmentTable:
+    """The segment table. Raises DatabaseError when the bytes do not hold one."""
+    try:
+        arrays = _segment_arrays(blob)
+        columns = {n.removeprefix("column/"): a for n, a in arrays.items() if n.startswith("column/")}
+        valid = arrays["valid"].astype(np.bool_)
+        if any(a.shape != valid.shape for a in columns.values()):
+            raise ValueError("columns of different shapes")
+        return SegmentTable(arrays["index"], arrays["ranks"], columns, valid, arrays["stride"])
+    except (ValueError, KeyError, TypeError, struct.error) as error:
+        raise DatabaseError(
+            f"a stored segment table is damaged ({error}): restore the database from its backup"
+        ) from None
+
+
+def _segment_arrays(blob: bytes) -> dict[str, NDArray[Any]]:
+    (length,) = struct.unpack_from("<I", blob)
+    at = 4 + length
+    arrays: dict[str, NDArray[Any]] = {}
+    budget = _MAX_SEGMENT_BYTES
+    for entry in json.loads(blob[4:at])[:_MAX_SEGMENT_SECTIONS]:
+        section, size = Section.from_json(entry), int(entry["size"])
+        budget -= section.n_bytes
+        if budget < 0:
+            raise ValueError("too large")
+        arrays[section.name] = _decoded(section, blob[at : at + size])
+        at += size
+    return arrays
+
+
+def _decoded(section: Section, blob: bytes) -> NDArray[Any]:
+    try:
+        return decode(section, blob)
+    except SectionError as error:
+        raise DatabaseError(f"a stored array is damaged ({error}): restore the database from its backup") from None

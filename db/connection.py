@@ -1,0 +1,151 @@
+"""Opening a database: connection settings, the check of what it is, and its migration to this version's schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from crosswind.db.errors import DatabaseError
+
+__all__ = ["VERSION_TABLE", "open_database", "reading", "writing"]
+
+VERSION_TABLE = "crosswind_schema"  # its name is what tells a Crosswind database from any other
+BUSY_S = 60
+_MIGRATION_LOCK = 0x63726F7377696E64  # "croswind": PostgreSQL's advisory lock for migrations
+_WRITES = "crosswind_writes"
+
+
+def open_database(url: str, create: bool = True) -> Engine:
+    """An engine for a database of this version's schema; an older one is migrated in place.
+
+    url: sqlite:///FILE or postgresql://USER@HOST/NAME. create: make the tables (and SQLite's file) where there are
+    none. Raises DatabaseError, one line with the way out, when the database is missing, foreign, newer or can't be
+    reached.
+    """
+    parsed = _parse(url)
+    shown = parsed.render_as_string(hide_password=True)
+    if parsed.get_backend_name() == "sqlite":
+        _check_sqlite_file(parsed, create)
+    engine = _engine(parsed)
+    try:
+        with writing(engine) as conn:
+            _bring_to_head(conn, shown, create)
+    except DBAPIError as error:
+        engine.dispose()
+        raise DatabaseError(f"cannot open {shown}: {_first_line(error.orig)}") from None
+    except DatabaseError:
+        engine.dispose()
+        raise
+    return engine
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes: committed at the end, rolled back by an exception. SQLite takes its one write lock at
+    once.
+    """
+    with engine.connect().execution_options(**{_WRITES: True}) as conn, conn.begin():
+        yield conn
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that reads and sees one state of the database throughout."""
+    level = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+    with engine.connect().execution_options(**level) as conn, conn.begin():
+        yield conn
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        backend = ""
+    if backend not in ("sqlite", "postgresql", "postgres"):
+        raise DatabaseError("this is no database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME")
+    if backend == "sqlite":
+        return parsed
+    return parsed.set(drivername="postgresql+psycopg")
+
+
+def _check_sqlite_file(url: URL, create: bool) -> None:
+    if not url.database or url.database == ":memory:":
+        raise DatabaseError("an SQLite database needs a file: write sqlite:///FILE (four slashes for an absolute path)")
+    path = Path(url.database)
+    if not path.parent.is_dir():
+        raise DatabaseError(
+            f"there is no directory {path.parent} for the database: make it with mkdir -p {path.parent}"
+        )
+    if not create and not path.exists():
+        raise DatabaseError(
+            f"there is no database {path}: load one with crosswind collect --db sqlite:///{path} --spool DIR"
+        )
+
+
+def _engine(url: URL) -> Engine:
+    arguments: dict[str, Any] = {"json_serializer": partial(json.dumps, allow_nan=False)}
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, connect_args={"timeout": BUSY_S}, **arguments)
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    try:
+        return create_engine(url, pool_pre_ping=True, **arguments)
+    except ModuleNotFoundError:
+        raise DatabaseError("PostgreSQL needs one more package: pip install 'crosswind[postgresql]'") from None
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 (the driver's own type)
+    """Readers do not block the writer (WAL), foreign keys hold, and SQLAlchemy, not the driver, begins transactions."""
+    connection.isolation_level = None
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(conn: Connection) -> None:
+    """A writer takes the lock before it reads: a reader that turns writer fails when another wrote meanwhile."""
+    conn.exec_driver_sql("BEGIN IMMEDIATE" if conn.get_execution_options().get(_WRITES) else "BEGIN")
+
+
+def _bring_to_head(conn: Connection, shown: str, create: bool) -> None:
+    """Check what the database is and migrate it. One process at a time: SQLite by the write lock, PostgreSQL by an
+    advisory one.
+    """
+    if conn.dialect.name == "postgresql":
+        conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
+    config.attributes["connection"] = conn
+    script = ScriptDirectory.from_config(config)
+    tables = set(inspect(conn).get_table_names())
+    if VERSION_TABLE not in tables:
+        if tables:
+            raise DatabaseError(
+                f"{shown} is no Crosswind database (it has a table {min(tables)}): name another one with --db"
+            )
+        if not create:
+            raise DatabaseError(f"{shown} is empty: load it with crosswind collect --db {shown} --spool DIR")
+    current = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE}).get_current_revision()
+    if current is not None and current not in {revision.revision for revision in script.walk_revisions()}:
+        raise DatabaseError(
+            f"{shown} is of a newer Crosswind (schema {current}, this one knows up to {script.get_current_head()}): "
+            "run pip install --upgrade crosswind"
+        )
+    if current != script.get_current_head():
+        command.upgrade(config, "head")
+
+
+def _first_line(error: BaseException | None) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else "no reason given"

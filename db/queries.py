@@ -1,0 +1,344 @@
+"""Every SELECT, each named for the question it answers. All take a connection; none writes.
+
+Keys of jobs are the numbers in `JobRow.key`. Times are UTC ns, slice k of length L is [k*L, (k+1)*L).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Row, func, select, tuple_
+
+from crosswind.db import codec, resources, rows, schema
+from crosswind.db.background import add_block
+from crosswind.db.limits import MAX_INT, MAX_SLICES
+from crosswind.db.rows import Frame
+from crosswind.profile.model import Column, Process, Profile
+from crosswind.profile.segments import SegmentTable
+
+__all__ = [
+    "BlockKey",
+    "Frame",
+    "JobRow",
+    "find_jobs",
+    "get_background",
+    "get_covered",
+    "get_frames",
+    "get_functions",
+    "get_job",
+    "get_processes",
+    "get_profile",
+    "get_segments",
+    "jobs_overlapping",
+    "list_jobs",
+    "locked_blocks",
+    "locked_job",
+    "metric_ids",
+    "resource_ids",
+    "resources_of_job",
+]
+
+
+class BlockKey(NamedTuple):
+    """What a block of the background is found by."""
+
+    resource_id: int
+    metric_id: int
+    start_ns: int
+    slice_ns: int
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """One job step as lists show it. estimate: the document of `estimate --json`, or None. state: running, killed,
+    finished.
+    """
+
+    key: int
+    cluster: str
+    job_id: str
+    step: str
+    user: str
+    uid: int
+    hosts: tuple[str, ...]
+    ranks: int
+    n_processes: int
+    start_ns: int
+    end_ns: int
+    command: str
+    mpi: str
+    state: str
+    slice_ns: int
+    first_slice: int
+    n_slices: int
+    estimate: dict[str, Any] | None
+    lost: dict[str, int]
+
+
+_JOB_COLUMNS = [schema.job.c[name] for name in JobRow.__dataclass_fields__]
+_ORDERS = {
+    "start": schema.job.c.start_ns,
+    "end": schema.job.c.end_ns,
+    "duration": schema.job.c.end_ns - schema.job.c.start_ns,
+    "id": schema.job.c.job_id,
+    "user": schema.job.c.user,
+    "command": schema.job.c.command,
+    "ranks": schema.job.c.ranks,
+    "interference": schema.job.c.interference_pct,
+}
+
+
+def list_jobs(
+    conn: Connection,
+    *,
+    user: str | None = None,
+    command: str | None = None,
+    order: str = "-start",
+    limit: int = 50,
+    offset: int = 0,
+) -> tuple[list[JobRow], int]:
+    """One page of the job steps, and how many there are. user: whose, exactly; command: part of its name, in any case.
+
+    order: start, end, duration, id, user, command, ranks or interference; with "-" the largest first. Jobs that
+    lack the value come last. Raises ValueError for another order.
+    """
+    column = _ORDERS.get(order.removeprefix("-"))
+    if column is None:
+        raise ValueError(
+            f"jobs cannot be ordered by {order[:40]!r}; choose one of {', '.join(_ORDERS)}, with - for descending"
+        )
+    conditions = []
+    if user is not None:
+        conditions.append(schema.job.c.user == user)
+    if command is not None:
+        conditions.append(schema.job.c.command.icontains(command, autoescape=True))
+    by = [column.desc(), schema.job.c.key.desc()] if order.startswith("-") else [column.asc(), schema.job.c.key.asc()]
+    if column is schema.job.c.interference_pct:
+        by[0] = by[0].nulls_last()
+    page = select(*_JOB_COLUMNS).where(*conditions).order_by(*by).limit(limit).offset(offset)
+    total = conn.execute(select(func.count()).select_from(schema.job).where(*conditions)).scalar_one()
+    return [_job_row(row) for row in conn.execute(page)], total
+
+
+def get_job(conn: Connection, job_key: int) -> JobRow | None:
+    """One job step, or None."""
+    row = conn.execute(select(*_JOB_COLUMNS).where(schema.job.c.key == job_key)).one_or_none()
+    return None if row is None else _job_row(row)
+
+
+def find_jobs(conn: Connection, job_id: str, step: str | None = None) -> list[JobRow]:
+    """The steps of the jobs of that id, newest first (ids of different clusters and users may agree)."""
+    conditions = [schema.job.c.job_id == job_id]
+    if step is not None:
+        conditions.append(schema.job.c.step == step)
+    query = select(*_JOB_COLUMNS).where(*conditions).order_by(schema.job.c.start_ns.desc(), schema.job.c.key.desc())
+    return [_job_row(row) for row in conn.execute(query)]
+
+
+def jobs_overlapping(conn: Connection, start_ns: int, end_ns: int, resource: str | None = None) -> list[JobRow]:
+    """Which job steps ran in [start_ns, end_ns), by their start; with a resource: only those that used it."""
+    conditions = [schema.job.c.start_ns < end_ns, schema.job.c.end_ns > start_ns]
+    if resource is not None:
+        users = (
+            select(schema.job_resource.c.job_key)
+            .join(schema.resource, schema.resource.c.id == schema.job_resource.c.resource_id)
+            .where(schema.resource.c.name == resource)
+        )
+        conditions.append(schema.job.c.key.in_(users))
+    query = select(*_JOB_COLUMNS).where(*conditions).order_by(schema.job.c.start_ns, schema.job.c.key)
+    return [_job_row(row) for row in conn.execute(query)]
+
+
+def get_processes(conn: Connection, job_key: int) -> list[Process]:
+    """A job's processes, in the order of the rows of its frames."""
+    return [Process(**{f: row[f] for f in Process.__dataclass_fields__}) for row in _process_rows(conn, job_key)]
+
+
+def get_frames(conn: Connection, job_key: int, metrics: Collection[str] | None = None) -> dict[str, Frame]:
+    """A job's values per slice by metric; all of them, or those named. Metrics that are zero everywhere are absent."""
+    grid = conn.execute(
+        select(schema.job.c.n_processes, schema.job.c.n_slices, schema.job.c.first_slice, schema.job.c.slice_ns).where(
+            schema.job.c.key == job_key
+        )
+    ).one_or_none()
+    if grid is None:
+        return {}
+    query = (
+        select(schema.metric.c.name, schema.metric.c.unit, schema.frame.c.data)
+        .join(schema.metric, schema.metric.c.id == schema.frame.c.metric_id)
+        .where(schema.frame.c.job_key == job_key, schema.frame.c.data.is_not(None))
+    )
+    if metrics is not None:
+        query = query.where(schema.metric.c.name.in_(list(metrics)))
+    shape = (grid.n_processes, grid.n_slices)
+    return {
+        name: Frame(name, unit, grid.first_slice, grid.slice_ns, codec.decode_ints(data, shape))
+        for name, unit, data in conn.execute(query)
+    }
+
+
+def get_covered(conn: Connection, job_key: int) -> NDArray[np.int64] | None:
+    """How much of each slice each process was profiled: int64 [process, slice] in ns; None: no such job."""
+    row = conn.execute(
+        select(schema.coverage.c.data, schema.job.c.n_processes, schema.job.c.n_slices)
+        .join(schema.job, schema.job.c.key == schema.coverage.c.job_key)
+        .where(schema.job.c.key == job_key)
+    ).one_or_none()
+    return None if row is None else codec.decode_ints(row.data, (row.n_processes, row.n_slices))
+
+
+def get_segments(conn: Connection, job_key: int) -> SegmentTable | None:
+    """A job's segments, or None where it has none."""
+    blob = conn.execute(select(schema.segments.c.data).where(schema.segments.c.job_key == job_key)).scalar_one_or_none()
+    return None if blob is None else codec.decode_segments(blob)
+
+
+def get_functions(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]]:
+    """Per function int64 [process, 4]: calls, bytes out, bytes in, time in ns."""
+    query = (
+        select(schema.function.c.name, schema.function.c.data, schema.job.c.n_processes)
+        .join(schema.job, schema.job.c.key == schema.function.c.job_key)
+        .where(schema.function.c.job_key == job_key)
+        .order_by(schema.function.c.name)
+    )
+    return {name: codec.decode_ints(data, (n, 4)) for name, data, n in conn.execute(query)}
+
+
+def get_profile(conn: Connection, job_key: int) -> Profile | None:
+    """A job step as it was loaded, or None. Metrics that are zero everywhere are absent from its slices."""
+    job = conn.execute(select(schema.job).where(schema.job.c.key == job_key)).mappings().one_or_none()
+    if job is None:
+        return None
+    described = {
+        m.id: Column(m.column_id, m.name, m.unit, m.kind)
+        for m in conn.execute(select(schema.metric).where(schema.metric.c.id.in_(job["columns"])))
+    }
+    frames = conn.execute(
+        select(schema.frame.c.metric_id, schema.frame.c.data, schema.frame.c.totals).where(
+            schema.frame.c.job_key == job_key
+        )
+    )
+    functions = conn.execute(
+        select(schema.function).where(schema.function.c.job_key == job_key).order_by(schema.function.c.name)
+    )
+    return rows.profile_of(
+        job,
+        [described[number] for number in job["columns"]],
+        _process_rows(conn, job_key),
+        {described[f.metric_id].name: (f.data, f.totals) for f in frames},
+        functions.mappings().all(),
+        conn.execute(select(schema.coverage.c.data).where(schema.coverage.c.job_key == job_key)).scalar_one(),
+        conn.execute(select(schema.segments.c.data).where(schema.segments.c.job_key == job_key)).scalar_one_or_none(),
+    )
+
+
+def resources_of_job(conn: Connection, job_key: int) -> list[str]:
+    """The shared resources that a job used, by name."""
+    query = (
+        select(schema.resource.c.name)
+        .join(schema.job_resource, schema.job_resource.c.resource_id == schema.resource.c.id)
+        .where(schema.job_resource.c.job_key == job_key)
+        .order_by(schema.resource.c.name)
+    )
+    return list(conn.execute(query).scalars())
+
+
+def get_background(
+    conn: Connection,
+    resource_names: Sequence[str],
+    metrics: Collection[str] | None,
+    first_slice: int,
+    n_slices: int,
+    slice_ns: int,
+) -> dict[tuple[str, str], NDArray[np.int64]]:
+    """What ALL jobs together did, per (resource, metric): int64 [slice] of the given slices.
+
+    The result has every pair that resources.FEEDS knows (metrics None: all of them), zeros where nobody did
+    anything. To see the others only, take away the job's own share (resources.share_of). Jobs with slices of
+    another length are spread over the given ones. Raises KeyError for an unknown resource, ValueError for an
+    impossible range.
+    """
+    last = first_slice + n_slices
+    if slice_ns <= 0 or first_slice < 0 or not 0 <= n_slices <= MAX_SLICES or last * slice_ns > MAX_INT:
+        raise ValueError(f"no background of {n_slices} slices from {first_slice}: at most {MAX_SLICES} at once")
+    out = {
+        (name, metric): np.zeros(n_slices, dtype=np.int64)
+        for name in resource_names
+        for metric in resources.metrics_of(name)
+        if metrics is None or metric in metrics
+    }
+    for row in _blocks_between(conn, out.keys(), first_slice * slice_ns, last * slice_ns):
+        target = out.get((row.resource, row.metric))
+        if target is not None:
+            block = codec.decode_ints(row.data, (schema.BLOCK,))
+            gauge = row.kind == "gauge"
+            add_block(target, first_slice, slice_ns, block, row.start_ns, row.slice_ns, gauge=gauge)
+    return out
+
+
+def _blocks_between(
+    conn: Connection, pairs: Collection[tuple[str, str]], start_ns: int, end_ns: int
+) -> Iterable[Row[Any]]:
+    """The blocks of these resources and metrics, of slices of any length, that overlap [start_ns, end_ns)."""
+    b, m, r = schema.background, schema.metric, schema.resource
+    longest = conn.execute(select(func.max(schema.job.c.slice_ns))).scalar_one()
+    if not pairs or longest is None:
+        return ()
+    query = (
+        select(r.c.name.label("resource"), m.c.name.label("metric"), m.c.kind, b.c.slice_ns, b.c.start_ns, b.c.data)
+        .join(m, m.c.id == b.c.metric_id)
+        .join(r, r.c.id == b.c.resource_id)
+        .where(
+            r.c.name.in_({name for name, _ in pairs}),
+            m.c.name.in_({metric for _, metric in pairs}),
+            b.c.start_ns > start_ns - schema.BLOCK * longest,
+            b.c.start_ns < end_ns,
+        )
+    )
+    return conn.execute(query)
+
+
+def locked_job(conn: Connection, cluster: str, job_id: str, step: str, uid: int) -> Row[Any]:
+    """For loading: the row of a job step that is there, held until the transaction ends."""
+    j = schema.job.c
+    columns = (j.key, j.digest, j.fed, j.estimate, j.first_slice, j.slice_ns)
+    same = (j.cluster == cluster, j.job_id == job_id, j.step == step, j.uid == uid)
+    return conn.execute(select(*columns).where(*same).with_for_update()).one()
+
+
+def locked_blocks(conn: Connection, keys: Sequence[BlockKey]) -> dict[BlockKey, bytes]:
+    """For loading: the blocks of the background of these keys that are there, held until the transaction ends.
+
+    They are locked in the order of the keys, so that two loaders wait for each other and never in a circle.
+    """
+    b = schema.background.c
+    columns = (b.resource_id, b.metric_id, b.start_ns, b.slice_ns)
+    query = select(*columns, b.data).where(tuple_(*columns).in_(keys)).order_by(*columns).with_for_update()
+    return {BlockKey(*row[:4]): row.data for row in conn.execute(query)}
+
+
+def metric_ids(conn: Connection, columns: Collection[Column]) -> dict[Column, int]:
+    """For loading: the ids of these metrics, as far as the database knows them."""
+    m = schema.metric
+    rows_ = conn.execute(select(m).where(m.c.name.in_([c.name for c in columns])))
+    known = {Column(row.column_id, row.name, row.unit, row.kind): row.id for row in rows_}
+    return {c: known[c] for c in columns if c in known}
+
+
+def resource_ids(conn: Connection, names: Collection[str]) -> dict[str, int]:
+    """For loading: the ids of these resources, as far as the database knows them."""
+    r = schema.resource
+    return {row.name: row.id for row in conn.execute(select(r).where(r.c.name.in_(names)))}
+
+
+def _process_rows(conn: Connection, job_key: int) -> Sequence[Mapping[str, Any]]:
+    query = select(schema.process).where(schema.process.c.job_key == job_key).order_by(schema.process.c.number)
+    return conn.execute(query).mappings().all()
+
+
+def _job_row(row: Row[Any]) -> JobRow:
+    return JobRow(**{**row._mapping, "hosts": tuple(row.hosts)})

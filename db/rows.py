@@ -1,0 +1,183 @@
+"""A profile as rows of the tables, and back. Pure: no connection, so the costly part of loading needs no lock."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.db import codec, resources
+from crosswind.profile.model import Clock, Column, Job, Process, Profile
+
+__all__ = ["Frame", "Rows", "profile_of", "rows_of", "shares_of", "state_of"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One metric of one job: values int64 [process, slice] in `unit`; slice j is slice first_slice + j of length
+    slice_ns.
+    """
+
+    metric: str
+    unit: str
+    first_slice: int
+    slice_ns: int
+    values: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Everything of a profile that is stored under the job's key; the key and the ids of metrics are left open."""
+
+    job: dict[str, Any]
+    columns: tuple[Column, ...]
+    processes: list[dict[str, Any]]
+    frames: dict[str, dict[str, Any]]  # by metric
+    functions: list[dict[str, Any]]
+    coverage: bytes
+    segments: bytes | None
+    resources: list[str]  # that the job used
+    digest: str
+
+
+def rows_of(profile: Profile, cluster: str) -> Rows:
+    """The rows of a checked profile (see limits.check_profile)."""
+    partial = profile.partial if profile.partial.size else np.zeros(len(profile.processes), dtype=np.bool_)
+    processes = [
+        {"number": i, **asdict(p), "partial": bool(cut)}
+        for i, (p, cut) in enumerate(zip(profile.processes, partial, strict=True))
+    ]
+    functions = [
+        {"name": name, "is_mpi": name in profile.mpi_functions, "data": codec.encode_ints(values)}
+        for name, values in sorted(profile.functions.items())
+    ]
+    job = _job_row(profile, cluster)
+    hosts = [p.host for p in profile.processes]
+    rows = Rows(
+        job=job,
+        columns=profile.columns,
+        processes=processes,
+        frames=_frame_rows(profile),
+        functions=functions,
+        coverage=codec.encode_ints(profile.covered_ns),
+        segments=None if profile.segments is None else codec.encode_segments(profile.segments),
+        resources=sorted(name for kind in job["fed"] for name in resources.resource_names(kind, hosts)),
+        digest="",
+    )
+    return replace(rows, digest=_digest(rows))
+
+
+def profile_of(
+    job: Mapping[str, Any],
+    columns: Sequence[Column],
+    processes: Sequence[Mapping[str, Any]],
+    frames: Mapping[str, tuple[bytes | None, bytes | None]],
+    functions: Sequence[Mapping[str, Any]],
+    coverage: bytes,
+    segments: bytes | None,
+) -> Profile:
+    """The profile that a job's rows hold; the inverse of rows_of, but that metrics which are zero everywhere are
+    absent.
+    """
+    n, grid = job["n_processes"], (job["n_processes"], job["n_slices"])
+    fields = [name for name in Process.__dataclass_fields__]
+    return Profile(
+        job=Job(
+            job["job_id"], job["step"], job["user"], job["uid"], tuple(job["hosts"]), job["ranks"],
+            job["start_ns"], job["end_ns"], job["command"], job["mpi"],
+        ),
+        processes=tuple(Process(**{f: row[f] for f in fields}) for row in processes),
+        columns=tuple(columns),
+        slice_ns=job["slice_ns"],
+        first_slice=job["first_slice"],
+        n_slices=job["n_slices"],
+        slices={m: codec.decode_ints(data, grid) for m, (data, _) in frames.items() if data is not None},
+        covered_ns=codec.decode_ints(coverage, grid),
+        totals={m: codec.decode_ints(totals, (n,)) for m, (_, totals) in frames.items() if totals is not None},
+        functions={row["name"]: codec.decode_ints(row["data"], (n, 4)) for row in functions},
+        segments=None if segments is None else codec.decode_segments(segments),
+        clock=Clock(**job["clock"]),
+        lost=dict(job["lost"]),
+        dropped_files=tuple((path, reason) for path, reason in job["dropped_files"]),
+        partial=np.array([row["partial"] for row in processes], dtype=np.bool_),
+        mpi_functions=frozenset(row["name"] for row in functions if row["is_mpi"]),
+    )  # fmt: skip
+
+
+def shares_of(profile: Profile, fed: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], NDArray[np.int64]]:
+    """What a profile adds to the background: per (resource, metric) an int64 [slice]. fed: {kind: [metrics]}, see
+    fed_by.
+    """
+    hosts = [p.host for p in profile.processes]
+    return {
+        (name, metric): resources.share_of(name, profile.slices[metric], hosts)
+        for kind, metrics in fed.items()
+        for name in resources.resource_names(kind, hosts)
+        for metric in metrics
+    }
+
+
+def state_of(processes: Sequence[Process]) -> str:
+    """A job step's state: `running` or `killed` as soon as one process is, else `finished`."""
+    states = {p.state for p in processes}
+    return next((state for state in ("running", "killed") if state in states), "finished")
+
+
+def _job_row(profile: Profile, cluster: str) -> dict[str, Any]:
+    job = asdict(profile.job)
+    return {
+        "cluster": cluster,
+        "job_id": job.pop("id"),
+        **job,
+        "hosts": list(profile.job.hosts),
+        "n_processes": len(profile.processes),
+        "state": state_of(profile.processes),
+        "slice_ns": profile.slice_ns,
+        "first_slice": profile.first_slice,
+        "n_slices": profile.n_slices,
+        "fed": _fed_by(profile),
+        "clock": asdict(profile.clock),
+        "lost": dict(sorted(profile.lost.items())),
+        "dropped_files": [list(pair) for pair in sorted(profile.dropped_files)],
+    }
+
+
+def _fed_by(profile: Profile) -> dict[str, list[str]]:
+    """Per kind of resource the metrics that it gets from this profile: those in the table that are not zero
+    everywhere.
+    """
+    used = {name for name, values in profile.slices.items() if values.any()}
+    fed = {kind: [m for m in metrics if m in used] for kind, metrics in resources.FEEDS.items()}
+    return {kind: metrics for kind, metrics in fed.items() if metrics}
+
+
+def _frame_rows(profile: Profile) -> dict[str, dict[str, Any]]:
+    rows: dict[str, dict[str, Any]] = {}
+    for column in sorted(profile.columns, key=lambda c: c.name):
+        values, totals = profile.slices.get(column.name), profile.totals.get(column.name)
+        data = None if values is None or not values.any() else values
+        if data is not None or (totals is not None and totals.any()):
+            rows[column.name] = {
+                "data": None if data is None else codec.encode_ints(data, smooth=column.kind == "gauge"),
+                "totals": None if totals is None else codec.encode_ints(totals),
+            }
+    return rows
+
+
+def _digest(rows: Rows) -> str:
+    """A fingerprint of the rows: equal for equal profiles, so that loading one again changes nothing."""
+    state = hashlib.blake2b(digest_size=16)
+    plain = [rows.job, [asdict(c) for c in rows.columns], rows.processes]
+    state.update(json.dumps(plain, sort_keys=True).encode())
+    for name, frame in rows.frames.items():
+        for blob in (name.encode(), frame["data"] or b"", frame["totals"] or b""):
+            state.update(len(blob).to_bytes(8, "little") + blob)
+    for row in rows.functions:
+        state.update(f"{row['name']}\0{row['is_mpi']}\0".encode() + row["data"])
+    state.update(rows.coverage + (rows.segments or b""))
+    return state.hexdigest()

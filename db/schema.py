@@ -1,0 +1,177 @@
+"""The tables. Migrations build them (db/migrations); a test checks that both agree.
+
+    job 1---* process     one row per process image
+        1---* frame *---1 metric      one compressed array [process, slice] per metric that is not zero everywhere
+        1---1 coverage    how much of each slice each process was profiled, [process, slice]
+        1---* function    calls, bytes, time per process, [process, 4]
+        1---1 segments    the bulk-synchronous view
+        *---* resource 1---* background *---1 metric     sums over ALL jobs, one row per resource, metric and block
+
+A block of the background is `BLOCK` slices: block b of length L covers the slices [b*BLOCK, (b+1)*BLOCK) of the global
+numbering and `start_ns` is b*BLOCK*L. Sums are modulo 2**64, so adding and taking back are exact whatever was added.
+Times are UTC ns. Text and JSON never hold application data, only what docs/format.md lists.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+__all__ = [
+    "BLOCK",
+    "background",
+    "coverage",
+    "frame",
+    "function",
+    "job",
+    "job_resource",
+    "metadata",
+    "metric",
+    "process",
+    "resource",
+    "segments",
+]
+
+BLOCK = 1024
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# SQLite numbers rows by itself only where the primary key is spelled INTEGER.
+_Id = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def _of_job() -> Column[int]:
+    return Column("job_key", _Id, ForeignKey("job.key", ondelete="CASCADE"), primary_key=True)
+
+
+metric = Table(
+    "metric",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("column_id", BigInteger, nullable=False),  # the stable id of metrics.toml
+    Column("name", Text, nullable=False),
+    Column("unit", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    UniqueConstraint("name", "column_id", "unit", "kind"),
+)
+
+resource = Table(
+    "resource",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+)
+
+job = Table(
+    "job",
+    metadata,
+    Column("key", _Id, primary_key=True),
+    Column("cluster", Text, nullable=False),
+    Column("job_id", Text, nullable=False),
+    Column("step", Text, nullable=False),
+    Column("uid", BigInteger, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("hosts", JSON, nullable=False),
+    Column("ranks", BigInteger, nullable=False),
+    Column("n_processes", Integer, nullable=False),
+    Column("start_ns", BigInteger, nullable=False),
+    Column("end_ns", BigInteger, nullable=False),
+    Column("command", Text, nullable=False),
+    Column("mpi", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("slice_ns", BigInteger, nullable=False),
+    Column("first_slice", BigInteger, nullable=False),
+    Column("n_slices", Integer, nullable=False),
+    Column("columns", JSON, nullable=False),  # ids of the metrics that were measured, zero or not
+    Column("fed", JSON, nullable=False),  # {kind of resource: [metrics]}: what this job was added to the background of
+    Column("clock", JSON, nullable=False),
+    Column("lost", JSON, nullable=False),
+    Column("dropped_files", JSON, nullable=False),
+    Column("estimate", JSON(none_as_null=True)),
+    Column("interference_pct", Float),  # of the estimate, for sorting
+    Column("digest", Text, nullable=False),  # of everything that was loaded
+    UniqueConstraint("cluster", "job_id", "step", "uid"),
+    Index(None, "start_ns"),
+    Index(None, "end_ns"),
+    Index(None, "user", "start_ns"),
+    Index(None, "slice_ns"),
+    Index(None, "interference_pct"),
+)
+
+process = Table(
+    "process",
+    metadata,
+    _of_job(),
+    Column("number", Integer, primary_key=True),  # row of the frames
+    Column("host", Text, nullable=False),
+    Column("pid", BigInteger, nullable=False),
+    Column("rank", BigInteger),
+    Column("exe", Text, nullable=False),
+    Column("uid", BigInteger, nullable=False),
+    Column("start_ns", BigInteger, nullable=False),
+    Column("end_ns", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("is_mpi", Boolean, nullable=False),
+    Column("partial", Boolean, nullable=False),
+    Column("lost", JSON, nullable=False),
+    Column("counters", Text, nullable=False),
+)
+
+frame = Table(
+    "frame",
+    metadata,
+    _of_job(),
+    Column("metric_id", _Id, ForeignKey("metric.id"), primary_key=True),
+    Column("data", LargeBinary),  # null: zero in every slice, only the totals are not
+    Column("totals", LargeBinary),  # [process]; null: the profile has none
+)
+
+coverage = Table("coverage", metadata, _of_job(), Column("data", LargeBinary, nullable=False))
+
+function = Table(
+    "function",
+    metadata,
+    _of_job(),
+    Column("name", Text, primary_key=True),
+    Column("is_mpi", Boolean, nullable=False),
+    Column("data", LargeBinary, nullable=False),  # [process, 4]: calls, bytes out, bytes in, ns
+)
+
+segments = Table("segments", metadata, _of_job(), Column("data", LargeBinary, nullable=False))
+
+job_resource = Table(
+    "job_resource",
+    metadata,
+    _of_job(),
+    Column("resource_id", _Id, ForeignKey("resource.id"), primary_key=True, index=True),
+)
+
+background = Table(
+    "background",
+    metadata,
+    Column("resource_id", _Id, ForeignKey("resource.id"), primary_key=True),
+    Column("metric_id", _Id, ForeignKey("metric.id"), primary_key=True),
+    Column("start_ns", BigInteger, primary_key=True),
+    Column("slice_ns", BigInteger, primary_key=True),
+    Column("data", LargeBinary, nullable=False),  # [BLOCK]
+)

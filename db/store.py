@@ -1,0 +1,202 @@
+"""Writing: one profile, one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Engine, Table, bindparam, delete, insert, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from crosswind.db import codec, queries, schema
+from crosswind.db.background import blocks_of
+from crosswind.db.connection import writing
+from crosswind.db.limits import check_profile, check_text
+from crosswind.db.queries import BlockKey
+from crosswind.db.rows import Rows, rows_of, shares_of
+from crosswind.db.union import union
+from crosswind.profile.model import Column, Profile
+
+__all__ = ["LoadResult", "load_profile"]
+
+_BATCH = 1000  # rows or keys in one statement
+_PARTS = (schema.process, schema.frame, schema.function, schema.coverage, schema.segments, schema.job_resource)
+
+# What changes in the background: (resource, metric, begin of the block, length of its slices) -> int64 [BLOCK] to add
+_Changes = dict[tuple[str, Column, int, int], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """What loading did. loaded: whether the database changed; slices: how many the job step spans now."""
+
+    job_key: int
+    loaded: bool
+    slices: int
+
+
+def load_profile(
+    engine: Engine, profile: Profile, *, estimate: dict[str, Any] | None = None, cluster: str = ""
+) -> LoadResult:
+    """Load a profile, whole or not at all. What is there of the same job step already stays: see union.union.
+
+    A job step is known by cluster, job id, step and uid. Loading something again changes nothing. estimate: the
+    document of `estimate --json` of this profile. Raises RefusedProfile for a profile that no honest job can have.
+    """
+    check_text(cluster)
+    check_profile(profile)
+    rows = rows_of(profile, cluster)
+    changes = _contribution(profile, rows.job["fed"])
+    with writing(engine) as conn:
+        key = _insert_job(conn, rows)
+        if key is None:
+            return _merge(conn, profile, rows, changes, estimate)
+        _write(conn, key, rows, changes, estimate)
+        return LoadResult(key, True, profile.n_slices)
+
+
+def _merge(
+    conn: Connection, profile: Profile, rows: Rows, changes: _Changes, estimate: dict[str, Any] | None
+) -> LoadResult:
+    """Bring a profile together with what is there of its job step."""
+    held = queries.locked_job(conn, *_identity(rows))
+    if held.digest == rows.digest:
+        estimated = estimate is not None and estimate != held.estimate
+        if estimated:
+            _write_estimate(conn, held.key, estimate)
+        return LoadResult(held.key, estimated, profile.n_slices)
+    old = queries.get_profile(conn, held.key)
+    both = union(old, profile)
+    if both is old:
+        return LoadResult(held.key, False, old.n_slices)
+    if both is not profile:
+        check_profile(both)
+        rows = rows_of(both, rows.job["cluster"])
+        changes = _contribution(both, rows.job["fed"])
+        estimate = estimate if both.segments is profile.segments else held.estimate
+    for block, values in _contribution(old, held.fed).items():
+        changes[block] = changes.get(block, 0) - values
+    for table in _PARTS:
+        conn.execute(delete(table).where(table.c.job_key == held.key))
+    _write(conn, held.key, rows, changes, estimate)
+    return LoadResult(held.key, True, both.n_slices)
+
+
+def _identity(rows: Rows) -> tuple[str, str, str, int]:
+    return rows.job["cluster"], rows.job["job_id"], rows.job["step"], rows.job["uid"]
+
+
+def _contribution(profile: Profile, fed: Mapping[str, Sequence[str]]) -> _Changes:
+    """What a job has in the background. fed: which metrics it fed to which kind of resource when it was loaded."""
+    columns = {c.name: c for c in profile.columns}
+    return {
+        (resource, columns[metric], block * schema.BLOCK * profile.slice_ns, profile.slice_ns): values
+        for (resource, metric), share in shares_of(profile, fed).items()
+        for block, values in blocks_of(share, profile.first_slice)
+    }
+
+
+def _insert_job(conn: Connection, rows: Rows) -> int | None:
+    """Make the job's row; its key, or None where it is there. Whoever loads the same job step waits for this
+    transaction.
+    """
+    empty = {**rows.job, "columns": [], "digest": ""}
+    return conn.execute(
+        _insert_missing(conn, schema.job).values(**empty).returning(schema.job.c.key)
+    ).scalar_one_or_none()
+
+
+def _write(conn: Connection, key: int, rows: Rows, changes: _Changes, estimate: dict[str, Any] | None) -> None:
+    """All that belongs to a job whose row is there and has nothing under it.
+
+    Names come before blocks, and both in sorted order, so that two loaders on PostgreSQL never wait for each other
+    in a circle.
+    """
+    resource_ids = _resource_ids(conn, {resource for resource, *_ in changes} | set(rows.resources))
+    metric_ids = _metric_ids(conn, {column for _, column, *_ in changes} | set(rows.columns))
+    by_name = {c.name: metric_ids[c] for c in rows.columns}
+    job = {**rows.job, "columns": [metric_ids[c] for c in rows.columns], "digest": rows.digest}
+    conn.execute(update(schema.job).where(schema.job.c.key == key).values(**job))
+    _write_estimate(conn, key, estimate)
+    parts = {
+        schema.process: rows.processes,
+        schema.frame: [{"metric_id": by_name[m], **row} for m, row in rows.frames.items()],
+        schema.function: rows.functions,
+        schema.coverage: [{"data": rows.coverage}],
+        schema.segments: [] if rows.segments is None else [{"data": rows.segments}],
+        schema.job_resource: [{"resource_id": resource_ids[name]} for name in rows.resources],
+    }
+    for table in _PARTS:
+        if parts[table]:
+            conn.execute(insert(table), [{"job_key": key, **row} for row in parts[table]])
+    blocks = {
+        BlockKey(resource_ids[resource], metric_ids[column], start_ns, slice_ns): values
+        for (resource, column, start_ns, slice_ns), values in changes.items()
+    }
+    _add_to_background(conn, blocks)
+
+
+def _write_estimate(conn: Connection, key: int, estimate: dict[str, Any] | None) -> None:
+    pct = None if estimate is None else estimate.get("interference_pct")
+    query = update(schema.job).where(schema.job.c.key == key)
+    conn.execute(query.values(estimate=estimate, interference_pct=pct))
+
+
+def _add_to_background(conn: Connection, blocks: Mapping[BlockKey, NDArray[np.int64]]) -> None:
+    """Add to the blocks, making those that are missing and dropping those that become zero. First all are made, then
+    all locked.
+    """
+    b = schema.background.c
+    keys = sorted(blocks)
+    for part in _batches(keys):
+        conn.execute(_insert_missing(conn, schema.background), [{**key._asdict(), "data": b""} for key in part])
+    here = [column == bindparam(f"at_{column.name}") for column in (b.resource_id, b.metric_id, b.start_ns, b.slice_ns)]
+    for part in _batches(keys):
+        kept, dropped = [], []
+        for key, data in queries.locked_blocks(conn, part).items():
+            at = {f"at_{name}": value for name, value in key._asdict().items()}
+            values = blocks[key] + codec.decode_ints(data, (schema.BLOCK,)) if data else blocks[key]
+            if values.any():
+                kept.append({**at, "data": codec.encode_ints(values)})
+            else:
+                dropped.append(at)
+        if kept:
+            conn.execute(update(schema.background).where(*here).values(data=bindparam("data")), kept)
+        if dropped:
+            conn.execute(delete(schema.background).where(*here), dropped)
+
+
+def _metric_ids(conn: Connection, columns: Collection[Column]) -> dict[Column, int]:
+    """The ids of metrics; new ones get one."""
+    known = queries.metric_ids(conn, columns)
+    missing = sorted(set(columns) - known.keys(), key=lambda c: (c.name, c.id, c.unit, c.kind))
+    if missing:
+        new = [{"column_id": c.id, "name": c.name, "unit": c.unit, "kind": c.kind} for c in missing]
+        conn.execute(_insert_missing(conn, schema.metric), new)
+        known |= queries.metric_ids(conn, missing)
+    return known
+
+
+def _resource_ids(conn: Connection, names: Collection[str]) -> dict[str, int]:
+    """The ids of resources; new ones get one."""
+    known: dict[str, int] = {}
+    for part in _batches(sorted(names)):
+        known |= queries.resource_ids(conn, part)
+    missing = sorted(set(names) - known.keys())
+    for part in _batches(missing):
+        conn.execute(_insert_missing(conn, schema.resource), [{"name": name} for name in part])
+        known |= queries.resource_ids(conn, part)
+    return known
+
+
+def _insert_missing(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that leaves alone what is there; PostgreSQL waits for a transaction that is making the same row."""
+    dialect = sqlite if conn.dialect.name == "sqlite" else postgresql
+    return dialect.insert(table).on_conflict_do_nothing()
+
+
+def _batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    return (items[at : at + _BATCH] for at in range(0, len(items), _BATCH))

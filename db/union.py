@@ -1,0 +1,131 @@
+"""Two profiles of one job step made one: what is known of a step comes in parts and in any order.
+
+Nodes deliver their own processes, a step's processes start and end at different times, and a running one is
+delivered again and again. So loading takes the union: every process image once, in the version that covers most.
+The result does not depend on the order of deliveries, and delivering something again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.db.errors import RefusedProfile
+from crosswind.profile.model import Column, Process, Profile
+from crosswind.profile.segments import SegmentTable
+
+__all__ = ["union"]
+
+_Image = tuple[str, int, int, int]
+_Source = tuple[Profile, int]
+
+
+def union(old: Profile, new: Profile) -> Profile:
+    """The profile that holds each process image of both, in the version that covers most (the new one, where they
+    cover the same).
+
+    Returns `old` or `new` itself where the other adds nothing. Raises RefusedProfile when their slices cannot be
+    brought together.
+    """
+    chosen = _choose(old, new)
+    if all(profile is new for profile, _ in chosen):
+        return new
+    if all(profile is old for profile, _ in chosen):
+        return old
+    if old.slice_ns != new.slice_ns:
+        raise RefusedProfile(
+            f"job {new.job.id}.{new.job.step}: is loaded with slices of {old.slice_ns * 1e-9:g} s, this part has "
+            f"{new.slice_ns * 1e-9:g} s"
+        )
+    return _assemble(old, new, chosen)
+
+
+def _choose(old: Profile, new: Profile) -> list[_Source]:
+    """Which row of which profile to take for each process image, in the order of both."""
+    images: dict[_Image, _Source] = {}
+    for profile in (old, new):
+        covered = profile.covered_ns.sum(axis=1)
+        for row, image in enumerate(_images(profile.processes)):
+            held = images.get(image)
+            if held is None or covered[row] >= held[0].covered_ns[held[1]].sum():
+                images[image] = profile, row
+    return list(images.values())
+
+
+def _images(processes: Iterable[Process]) -> list[_Image]:
+    """What tells process images apart: host, pid and start; and a number, should a profile hold the same twice."""
+    seen: Counter[tuple[str, int, int]] = Counter()
+    out = []
+    for p in processes:
+        plain = (p.host, p.pid, p.start_ns)
+        out.append((*plain, seen[plain]))
+        seen[plain] += 1
+    return out
+
+
+def _assemble(old: Profile, new: Profile, chosen: list[_Source]) -> Profile:
+    first = min(old.first_slice, new.first_slice)
+    n = max(old.first_slice + old.n_slices, new.first_slice + new.n_slices) - first
+
+    def on_grid(values: Callable[[Profile], NDArray[np.int64] | None]) -> NDArray[np.int64]:
+        """[process, slice] on the common slices."""
+        out = np.zeros((len(chosen), n), dtype=np.int64)
+        for i, (profile, row) in enumerate(chosen):
+            array = values(profile)
+            if array is not None:
+                at = profile.first_slice - first
+                out[i, at : at + profile.n_slices] = array[row]
+        return out
+
+    def per_process(tables: Callable[[Profile], Mapping[str, NDArray[np.int64]]]) -> dict[str, NDArray[np.int64]]:
+        """Arrays whose first axis is the process, by name."""
+        out = {}
+        for name, like in sorted((tables(old) | tables(new)).items()):
+            zero = np.zeros(like.shape[1:], dtype=np.int64)
+            out[name] = np.stack([tables(p)[name][row] if name in tables(p) else zero for p, row in chosen])
+        return out
+
+    processes = tuple(profile.processes[row] for profile, row in chosen)
+    wider = max(old, new, key=lambda p: int(p.covered_ns.sum()))
+    return replace(
+        new,
+        job=replace(
+            new.job,
+            hosts=tuple(dict.fromkeys((*old.job.hosts, *new.job.hosts))),
+            ranks=max(old.job.ranks, new.job.ranks),
+            start_ns=min(old.job.start_ns, new.job.start_ns),
+            end_ns=max(old.job.end_ns, new.job.end_ns),
+            command=wider.job.command,
+            mpi=new.job.mpi or old.job.mpi,
+        ),
+        processes=processes,
+        columns=_columns(old, new),
+        first_slice=first,
+        n_slices=n,
+        slices={m: on_grid(lambda p, m=m: p.slices.get(m)) for m in sorted(old.slices.keys() | new.slices.keys())},
+        covered_ns=on_grid(lambda p: p.covered_ns),
+        totals=per_process(lambda p: p.totals),
+        functions=per_process(lambda p: p.functions),
+        segments=_larger(old.segments, new.segments),
+        clock=wider.clock,
+        lost=dict(sum((Counter(p.lost) for p in processes), Counter())),
+        dropped_files=tuple(sorted({*old.dropped_files, *new.dropped_files})),
+        partial=np.array([profile.partial[row] for profile, row in chosen], dtype=np.bool_),
+        mpi_functions=old.mpi_functions | new.mpi_functions,
+    )
+
+
+def _columns(old: Profile, new: Profile) -> tuple[Column, ...]:
+    columns = {c.name: c for c in (*old.columns, *new.columns)}
+    return tuple(sorted(columns.values(), key=lambda c: (c.id, c.name)))
+
+
+def _larger(old: SegmentTable | None, new: SegmentTable | None) -> SegmentTable | None:
+    """The table that holds more segments and ranks: tables of parts have no common numbering, so they are not mixed."""
+    if old is None or new is None:
+        return old or new
+    return old if old.valid.sum() > new.valid.sum() else new
