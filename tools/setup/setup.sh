@@ -71,8 +71,8 @@ python_environment() {
     python=$(find_python)
     "$python" -m venv --clear .venv
   fi
-  .venv/bin/python -m pip install -q --disable-pip-version-check --progress-bar off --upgrade pip 'setuptools>=68'
-  .venv/bin/python -m pip install -q --disable-pip-version-check --progress-bar off -e '.[dev,postgresql]'
+  .venv/bin/python -m pip install -qq --disable-pip-version-check --upgrade pip 'setuptools>=77'
+  .venv/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev,postgresql]'
 }
 
 case ${1:-all} in

@@ -1,0 +1,155 @@
+"""`crosswind export`: the numbers of a profile for other tools."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from crosswind.tools.database import db_option, job_from_database
+from crosswind.tools.errors import CommandError
+from crosswind.tools.output import step
+
+if TYPE_CHECKING:
+    from crosswind.profile.model import Profile
+
+__all__ = ["export_command"]
+
+Columns = dict[str, np.ndarray]  # column name -> [row]
+
+
+@click.command("export")
+@click.argument("profile", metavar="PROFILE|JOB")
+@click.option("--format", "form", type=click.Choice(["csv", "json", "parquet"]), default="csv", show_default=True)
+@click.option(
+    "--what",
+    type=click.Choice(["segments", "slices", "functions"]),
+    default="segments",
+    show_default=True,
+    help="segments: one row per segment and rank; slices: per process and slice; functions: per process and function.",
+)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [stdout]")
+@db_option(required=False)
+def export_command(profile: str, form: str, what: str, output: Path | None, db: str | None) -> None:
+    """Write the numbers of a profile file, or of a job in the database, for other tools.
+
+    CSV and Parquet are tables; JSON is a list of rows. The CSV of segments is what `estimate` reads.
+
+    \b
+    Example: crosswind export melt.xwp --format csv -o melt-segments.csv
+    """
+    if form == "parquet" and output is None:
+        raise click.UsageError("--format parquet needs a file: -o FILE")
+    with step(f"reading {profile}"):
+        columns = TABLES[what](_load(profile, db))
+    WRITERS[form](columns, output)
+
+
+def _load(name: str, db: str | None) -> Profile:
+    """The profile of a file of that name, else of the job of that id (the newest) in the database."""
+    path = Path(name)
+    if path.exists() or db is None:
+        from crosswind.profile.store import read_profile
+
+        return read_profile(path)
+    return job_from_database(db, name)
+
+
+def _segments(profile: Profile) -> Columns:
+    from crosswind.profile.segments import CSV_COLUMNS
+
+    table = profile.segments
+    if table is None:
+        raise CommandError("no segments (no MPI program, or no global collectives): there are --what slices, functions")
+    ranks, segments = np.nonzero(table.valid)
+    order = np.lexsort((ranks, segments))
+    ranks, segments = ranks[order], segments[order]
+    columns = {"seg": table.index[segments], "rank": table.ranks[ranks]}
+    columns.update({name: table.columns[name][ranks, segments] for name in CSV_COLUMNS if name in table.columns})
+    return columns
+
+
+def _slices(profile: Profile) -> Columns:
+    rows, slices = np.nonzero(profile.covered_ns)
+    columns = {
+        **_process_columns(profile, rows),
+        "start_ns": profile.slice_starts_ns[slices],
+        "covered_ns": profile.covered_ns[rows, slices],
+    }
+    columns.update({name: values[rows, slices] for name, values in profile.slices.items()})
+    return columns
+
+
+def _functions(profile: Profile) -> Columns:
+    names = sorted(profile.functions)
+    counts = np.stack([profile.functions[name] for name in names]) if names else np.zeros((0, 0, 4), dtype=np.int64)
+    functions, rows = np.nonzero(counts[..., 0])
+    columns = {**_process_columns(profile, rows), "function": np.array(names, dtype=object)[functions]}
+    for i, field in enumerate(("calls", "bytes_out", "bytes_in", "time_ns")):
+        columns[field] = counts[functions, rows, i]
+    return columns
+
+
+def _process_columns(profile: Profile, rows: np.ndarray) -> Columns:
+    processes = profile.processes
+    ranks = np.array([-1 if p.rank is None else p.rank for p in processes], dtype=np.int64)
+    return {
+        "host": np.array([p.host for p in processes], dtype=object)[rows],
+        "pid": np.array([p.pid for p in processes], dtype=np.int64)[rows],
+        "rank": ranks[rows],
+        "exe": np.array([p.exe for p in processes], dtype=object)[rows],
+    }
+
+
+def _write_csv(columns: Columns, output: Path | None) -> None:
+    import csv
+
+    with _open(output) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(_plain(values) for values in columns.values()), strict=True))
+
+
+def _write_json(columns: Columns, output: Path | None) -> None:
+    names = list(columns)
+    rows = zip(*(_plain(values) for values in columns.values()), strict=True)
+    with _open(output) as file:
+        json.dump([dict(zip(names, row, strict=True)) for row in rows], file, allow_nan=False)
+        file.write("\n")
+
+
+def _write_parquet(columns: Columns, output: Path | None) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise CommandError("Parquet needs pyarrow: pip install 'crosswind[parquet]'") from error
+    parquet.write_table(
+        pyarrow.table({name: pyarrow.array(_plain(values)) for name, values in columns.items()}), output
+    )
+
+
+def _plain(values: np.ndarray) -> list[Any]:
+    """Python values; whole floats as integers, as exact and shorter; NaN as None."""
+    if values.dtype.kind != "f":
+        return values.tolist()
+    if np.all(np.isnan(values) | (values == np.floor(values))):
+        return [None if np.isnan(v) else int(v) for v in values]
+    return [None if np.isnan(v) else round(float(v), 3) for v in values]
+
+
+def _open(output: Path | None) -> IO[str]:
+    return output.open("w", newline="") if output else click.open_file("-", "w")
+
+
+TABLES: dict[str, Callable[[Profile], Columns]] = {"segments": _segments, "slices": _slices, "functions": _functions}
+WRITERS: dict[str, Callable[[Columns, Path | None], None]] = {
+    "csv": _write_csv,
+    "json": _write_json,
+    "parquet": _write_parquet,
+}

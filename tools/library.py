@@ -1,0 +1,47 @@
+"""Where the preloaded library is."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from crosswind.tools.errors import CommandError
+
+__all__ = ["NAME", "find_library", "preload"]
+
+NAME = "libcrosswind.so"
+# In this order: beside the sources it was built from (editable install), then where packages put it.
+PLACES = (
+    Path(__file__).resolve().parent.parent / "build",
+    Path("/usr/local/lib"),
+    Path("/usr/lib64"),
+    Path("/usr/lib/x86_64-linux-gnu"),
+    Path("/usr/lib"),
+)
+SEPARATORS = frozenset(" :\t\n")  # what ld.so splits LD_PRELOAD at
+
+
+def find_library() -> Path:
+    """The absolute path of libcrosswind.so: CROSSWIND_LIBRARY if set, else the first of the known places.
+
+    Raises CommandError when there is none, or when LD_PRELOAD could not name it.
+    """
+    named = os.environ.get("CROSSWIND_LIBRARY")
+    candidates = [Path(named).absolute()] if named else [place / NAME for place in PLACES]
+    for path in candidates:
+        if path.is_file():
+            if SEPARATORS & set(str(path)):
+                raise CommandError(
+                    f"{path}: LD_PRELOAD cannot hold a path with a space or a colon: "
+                    "copy the library elsewhere and set CROSSWIND_LIBRARY to it"
+                )
+            return path
+    looked = str(candidates[0]) if named else ", ".join(str(path.parent) for path in candidates)
+    raise CommandError(f"no {NAME} in {looked}: build it with `make build`, or set CROSSWIND_LIBRARY to its path")
+
+
+def preload(library: Path, before: str | None) -> str:
+    """The value of LD_PRELOAD: the library first, whatever was there already after it."""
+    others = [part for part in re.split(r"[ :]+", before or "") if part and part != str(library)]
+    return ":".join([str(library), *others])

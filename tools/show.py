@@ -1,0 +1,195 @@
+"""`crosswind show`: what a profile holds, as text or JSON."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from crosswind.tools.output import one_line, print_json, print_table, si, step
+
+if TYPE_CHECKING:
+    from crosswind.profile.model import Profile
+
+__all__ = ["show_command"]
+
+MAX_ROWS = 40  # of processes, functions: what a person reads
+
+
+@click.command("show")
+@click.argument("profile", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+@click.option("--slices", is_flag=True, help="Print the rates of the whole job, slice by slice.")
+@click.option("--segments", is_flag=True, help="Print the segments as CSV, one line per segment and rank.")
+@click.option("--text", is_flag=True, help="Print every record of the file as text. Takes spool files too.")
+def show_command(profile: Path, as_json: bool, slices: bool, segments: bool, text: bool) -> None:
+    """Show what a profile holds: the job, its processes, totals and functions.
+
+    With --json and --slices or --segments, the document has these too.
+
+    \b
+    Example: crosswind show melt.xwp --json
+    """
+    if text:
+        _refuse_together(as_json or slices or segments)
+        _print_records(profile)
+        return
+    if segments and slices and not as_json:
+        raise click.UsageError("--slices and --segments go together in --json only")
+    content = _read(profile)
+    if as_json:
+        print_json(document(content, slices=slices, segments=segments))
+    elif slices:
+        _print_slices(content)
+    elif segments:
+        _print_segments(content)
+    else:
+        _print_summary(document(content))
+
+
+def document(profile: Profile, *, slices: bool = False, segments: bool = False) -> dict[str, Any]:
+    """The document of `show --json`, with what was asked for beside it.
+
+    slices: `slices.rates` {series: {title, unit, values}}, null in gaps. segments: rows as in the CSV, column by column.
+    """
+    from crosswind.profile.summary import summarize
+
+    result = summarize(profile)
+    if slices:
+        result["slices"] = {**result["slices"], "rates": _rates(profile)}
+    if segments:
+        result["segments"] = _segment_columns(profile)
+    return result
+
+
+def _refuse_together(others: bool) -> None:
+    if others:
+        raise click.UsageError("--text stands alone")
+
+
+def _read(path: Path) -> Profile:
+    from crosswind.profile.store import read_profile
+
+    with step(f"reading {path}"):
+        return read_profile(path)
+
+
+def _print_records(path: Path) -> None:
+    from crosswind.profile.dump import dump_text
+
+    for line in dump_text(path):
+        click.echo(one_line(line))
+
+
+def _rates(profile: Profile) -> dict[str, dict[str, Any]]:
+    from crosswind.analysis import available, job_series
+
+    return {
+        series.name: {
+            "title": series.title,
+            "unit": series.unit,
+            "values": _with_nulls(job_series(series, profile.slices, profile.covered_ns, profile.slice_ns)),
+        }
+        for series in available(profile.slices)
+    }
+
+
+def _with_nulls(values: np.ndarray) -> list[float | None]:
+    return [None if np.isnan(v) else float(v) for v in values]
+
+
+def _segment_columns(profile: Profile) -> dict[str, Any] | None:
+    table = profile.segments
+    if table is None:
+        return None
+    return {
+        "seg": table.index.tolist(),
+        "rank": table.ranks.tolist(),
+        "columns": {name: [_with_nulls(rank) for rank in values] for name, values in table.columns.items()},
+    }
+
+
+def _print_segments(profile: Profile) -> None:
+    from crosswind.profile.segments import write_csv
+
+    if profile.segments is None:
+        click.echo("no segments: no MPI program, or no collective that synchronises all ranks", err=True)
+        return
+    write_csv(profile.segments, sys.stdout)
+
+
+def _print_slices(profile: Profile) -> None:
+    from crosswind.analysis import available, display_unit, job_series
+
+    header = ["slice (UTC)", "processes"]
+    columns = [
+        [_clock(ns) for ns in profile.slice_starts_ns],
+        [str(n) for n in np.count_nonzero(profile.covered_ns, axis=0)],
+    ]
+    for series in available(profile.slices):
+        values = job_series(series, profile.slices, profile.covered_ns, profile.slice_ns)
+        unit = display_unit(series.unit, values)
+        header.append(f"{series.name} [{unit.label}]")
+        columns.append(["-" if np.isnan(v) else f"{v * unit.factor:.3g}" for v in values])
+    print_table(header, zip(*columns, strict=True))
+
+
+def _print_summary(summary: dict[str, Any]) -> None:
+    _print_job(summary)
+    _print_processes(summary["processes"])
+    _print_totals(summary["totals"])
+    _print_functions(summary["functions"])
+    lost = {name: count for name, count in summary["lost"].items() if count}
+    if lost:
+        click.echo("\nlost: " + one_line(", ".join(f"{name} {count}" for name, count in lost.items())))
+
+
+def _print_job(summary: dict[str, Any]) -> None:
+    job, slices = summary["job"], summary["slices"]
+    click.echo(click.style(f"job {one_line(job['id'])}  {one_line(job['command'])}", bold=True))
+    start, end = (datetime.fromtimestamp(_seconds(job[edge]), UTC) for edge in ("start", "end"))
+    click.echo(f"  {start:%Y-%m-%d %H:%M:%S} UTC, {(end - start).total_seconds():.1f} s, user {one_line(job['user'])}")
+    click.echo(f"  {job['ranks']} ranks on {one_line(', '.join(job['hosts']))}")
+    click.echo(f"  {slices['count']} slices of {slices['length_s']:g} s")
+
+
+def _seconds(when: float | str) -> float:
+    return datetime.fromisoformat(when).timestamp() if isinstance(when, str) else float(when)
+
+
+def _print_processes(processes: list[dict[str, Any]]) -> None:
+    rows = [
+        ("-" if p["rank"] is None else p["rank"], p["host"], p["pid"], p["exe"], p["state"])
+        for p in processes[:MAX_ROWS]
+    ]
+    print_table(("rank", "host", "pid", "program", "ended"), rows, f"processes ({len(processes)})")
+
+
+def _print_totals(totals: dict[str, dict[str, float]]) -> None:
+    from crosswind.profile.metrics import METRICS
+
+    unit = {m.name: m.unit for m in METRICS}
+    rows = [
+        (name, *(si(value[key], unit.get(name, "").replace("count", "")) for key in ("sum", "min", "avg", "max")))
+        for name, value in totals.items()
+        if value["max"]
+    ]
+    print_table(("metric", "sum", "min", "avg", "max"), rows, "totals; min, avg, max over processes")
+
+
+def _print_functions(functions: dict[str, dict[str, float]]) -> None:
+    longest = sorted(functions.items(), key=lambda item: -item[1]["time_s"])[:MAX_ROWS]
+    rows = [
+        (name, int(f["calls"]), si(f["bytes_out"], "B"), si(f["bytes_in"], "B"), si(f["time_s"], "s"))
+        for name, f in longest
+        if f["calls"]
+    ]
+    print_table(("function", "calls", "out", "in", "time"), rows, "functions, summed over processes")
+
+
+def _clock(ns: int) -> str:
+    return f"{datetime.fromtimestamp(int(ns) / 1e9, UTC):%H:%M:%S}"
