@@ -5,6 +5,7 @@ Interference: `interference` is the front, one file a method, `docs/estimator.md
 """
 
 from crosswind.analysis.derived import SERIES, Reduction, Series, available, job_series, process_series, series_named
+from crosswind.analysis.errors import InputError
 from crosswind.analysis.interference import DEFAULT_METHOD, METHODS, estimate, estimate_profile
 from crosswind.analysis.lost_time import lost_per_slice
 from crosswind.analysis.result import Caution, ClusterStatistics, Detection, Estimate
@@ -20,6 +21,7 @@ __all__ = [
     "Detection",
     "DisplayUnit",
     "Estimate",
+    "InputError",
     "Reduction",
     "Series",
     "accuracy",

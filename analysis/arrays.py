@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.analysis.errors import InputError
+
 __all__ = ["Grouping", "median_over_rows", "quantile_of_sorted"]
 
 _BLOCK_VALUES = 1 << 16  # values sorted at once; 0.5 MB, measured fastest of 2^16 to 2^22
@@ -45,7 +47,8 @@ def quantile_of_sorted(rows: NDArray[np.float64], q: float) -> NDArray[np.float6
     above = np.ceil(position).astype(np.intp)
     each = np.arange(rows.shape[0])
     low, high = rows[each, below], rows[each, above]
-    return low + (high - low) * (position - below)
+    with np.errstate(invalid="ignore"):  # infinities in the rows: the caller's to judge
+        return np.where(low == high, low, low + (high - low) * (position - below))
 
 
 @dataclass(frozen=True)
@@ -60,12 +63,12 @@ class Grouping:
 
     @classmethod
     def of(cls, labels: NDArray[np.int64]) -> Grouping:
-        """Group by ``labels``, which must be dense. ValueError: a label is negative or unused."""
+        """Group by ``labels``, which must be dense. InputError: a label is negative or unused."""
         if labels.size and labels.min() < 0:
-            raise ValueError("a group label is negative")
+            raise InputError("a group label is negative")
         sizes = np.bincount(labels).astype(np.int64)
         if np.any(sizes == 0):
-            raise ValueError("group labels are not dense")
+            raise InputError("group labels are not dense")
         return cls(labels, sizes)
 
     @property

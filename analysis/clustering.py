@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.analysis.errors import InputError
+
 __all__ = ["exact_groups", "hybrid_clusters", "relative_distance_clusters"]
 
 
@@ -22,14 +24,14 @@ def relative_distance_clusters(values: NDArray, threshold: float = 0.1) -> NDArr
     A chain of small steps makes one wide cluster: the method bounds the gaps inside a cluster, not its spread.
 
     values: [value], finite and not negative, any unit. Returns int64 labels [value], ascending with the values.
-    ValueError: a value is negative or not finite, or the threshold is not positive. Source: thesis, section 5.1.1,
+    InputError: a value is negative or not finite, or the threshold is not positive. Source: thesis, section 5.1.1,
     "Clustering algorithm".
     """
     values = np.asarray(values, dtype=np.float64)
     if not threshold > 0:
-        raise ValueError(f"the relative distance threshold must be positive, not {threshold}")
+        raise InputError(f"the relative distance threshold must be positive, not {threshold}")
     if not np.all(np.isfinite(values)) or np.any(values < 0):
-        raise ValueError("values to cluster must be finite and not negative")
+        raise InputError("values to cluster must be finite and not negative")
     order = np.argsort(values, kind="stable")
     ascending = values[order]
     # next / prev - 1 < threshold, without the division that zeros would spoil; 0 -> 0 stays, 0 -> positive opens.
@@ -43,13 +45,13 @@ def exact_groups(columns: Sequence[NDArray]) -> NDArray[np.int64]:
     """Group members that agree in every column.
 
     columns: k arrays [member] without NaN. Returns int64 labels [member], in the lexical order of the columns (the
-    last column weighs most). If no column differs anywhere there is one group. ValueError: no columns, or their
+    last column weighs most). If no column differs anywhere there is one group. InputError: no columns, or their
     lengths differ. Source: thesis, section 5.1.1, "Grouping segments ...", and figure 5.5.
     """
     if not columns:
-        raise ValueError("exact groups need at least one column")
+        raise InputError("exact groups need at least one column")
     if len({column.shape for column in columns}) != 1:
-        raise ValueError("columns to group by differ in length")
+        raise InputError("columns to group by differ in length")
     n = columns[0].size
     telling = [column for column in columns if n and np.any(column != column[0])]
     if not telling:

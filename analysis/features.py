@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.analysis.arrays import median_over_rows
+from crosswind.analysis.errors import InputError
 from crosswind.profile.segments import SegmentTable
 
 __all__ = ["SegmentFeatures", "segment_features"]
@@ -50,8 +51,8 @@ class SegmentFeatures:
 def segment_features(table: SegmentTable) -> SegmentFeatures:
     """Reduce a segment table over its ranks.
 
-    A segment that no rank has gets zeros, so that it weighs nothing. ValueError: a duration or feature is negative or
-    infinite; the message names column and segment.
+    A segment that no rank has gets zeros, so that it weighs nothing. InputError: a duration or feature is negative,
+    infinite or missing on all ranks; the message names column and segment.
     """
     work_kind, work = _best_work(table)
     return SegmentFeatures(
@@ -93,8 +94,9 @@ def _sum(table: SegmentTable, name: str) -> NDArray[np.float64]:
 
 
 def _checked(table: SegmentTable, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values with zeros for absent segments; ValueError for what no measurement can be."""
-    wrong = np.flatnonzero((values < 0) | np.isinf(values))
+    """The values with zeros for absent segments; InputError for what no measurement can be."""
+    absent = ~table.valid.any(axis=0)
+    wrong = np.flatnonzero(~absent & ~((values >= 0) & (values < np.inf)))
     if wrong.size:
-        raise ValueError(f"segment {table.index[wrong[0]]}: {name} is {values[wrong[0]]:g}")
-    return np.nan_to_num(values, nan=0.0)
+        raise InputError(f"segment {table.index[wrong[0]]}: {name} is {values[wrong[0]]:g}")
+    return np.where(absent, 0.0, values)

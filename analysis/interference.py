@@ -13,6 +13,7 @@ import numpy as np
 
 from crosswind.analysis import thesis
 from crosswind.analysis.cautions import general_cautions
+from crosswind.analysis.errors import InputError
 from crosswind.analysis.features import SegmentFeatures, segment_features
 from crosswind.analysis.result import Caution, ClusterStatistics, Detection, Estimate
 from crosswind.analysis.verdict import interference_class, probability
@@ -28,19 +29,19 @@ DEFAULT_METHOD = "thesis"
 def estimate(table: SegmentTable, method: str = DEFAULT_METHOD) -> Estimate:
     """Estimate how much of a run's time was lost to instantaneous interference, from this run alone.
 
-    ValueError: an unknown method, no durations, or a value that no measurement can be (the message names column and
+    InputError: an unknown method, no durations, or a value that no measurement can be (the message names column and
     segment).
     """
     if method not in METHODS:
-        raise ValueError(f"no method {method!r}; there are: {', '.join(sorted(METHODS))}")
+        raise InputError(f"no method {method!r}; there are: {', '.join(sorted(METHODS))}")
     if "dur_us" not in table.columns:
-        raise ValueError("the segments have no durations (dur_us)")
+        raise InputError("the segments have no durations (dur_us)")
     features = segment_features(table)
     return _assemble(method, features, METHODS[method](features))
 
 
 def estimate_profile(profile: Profile, method: str = DEFAULT_METHOD) -> Estimate:
-    """Estimate from a profile; the run-queue delay of its MPI ranks is filled in too. ValueError as for `estimate`."""
+    """Estimate from a profile; the run-queue delay of its MPI ranks is filled in too. InputError as for `estimate`."""
     table = profile.segments if profile.segments is not None else _no_segments()
     return dataclasses.replace(estimate(table, method), run_delay_pct=_run_delay_pct(profile))
 
@@ -85,11 +86,11 @@ def _cannot_tell(features: SegmentFeatures) -> tuple[Caution, ...]:
             "The run has no segments: it is no MPI program, or it never called a collective that synchronises all of "
             "its ranks (Barrier, Allreduce, Allgather, Alltoall and the like)."
         )
-        return (Caution("no segments between global collectives", text),)
+        return (Caution("no MPI program with global collectives", text),)
     if features.total_us <= 0:
         return (Caution("segments without duration", f"The {n} segments of the run have no duration."),)
-    text = f"The run has {n} segments, but no five of them do the same, so there is nothing to compare."
-    return (Caution(f"no like ones among {n} segments", text),)
+    text = f"The run has {n} segments, but no five of them are alike, so there is nothing to compare."
+    return (Caution(f"too few like segments ({n} in all)", text),)
 
 
 def _percent_of(part_us: np.ndarray | None, total_us: float) -> float | None:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.analysis.arrays import median_over_rows
+from crosswind.analysis.errors import InputError
 from crosswind.analysis.result import Estimate
 from crosswind.profile.segments import SegmentTable
 
@@ -19,12 +20,12 @@ def lost_per_slice(
 
     The loss of a segment is spread evenly over its duration, from the median over ranks of its start. Losses outside
     the slices asked for are left out; over slices that hold the whole run the sum is ``estimate.interference_s``.
-    ValueError: the table has no start times, or is not the one that was estimated.
+    InputError: the table has no start times, or is not the one that was estimated.
     """
     if "t_start_us" not in table.columns:
-        raise ValueError("the segments have no start times (t_start_us)")
+        raise InputError("the segments have no start times (t_start_us)")
     if estimate.hit.size != table.n_segments:
-        raise ValueError(f"the estimate is of {estimate.hit.size} segments, the table has {table.n_segments}")
+        raise InputError(f"the estimate is of {estimate.hit.size} segments, the table has {table.n_segments}")
     hit = np.flatnonzero(estimate.hit)
     edges_us = np.arange(n_slices + 1, dtype=np.float64) * (slice_ns / 1e3)
     origin_us = first_slice * (slice_ns / 1e3)

@@ -150,7 +150,7 @@ class Estimate:
         if not self.hit_segments:
             return f"No interference seen in {self.segments} segments; {trust}."
         return (
-            f"Lost about {_percent(self.interference_pct)} ({_seconds(self.interference_s)}) to interference "
+            f"Lost {_percent(self.interference_pct)} ({_seconds(self.interference_s)}) to interference "
             f"in {self.hit_segments} of {self.segments} segments; {trust}."
         )
 
@@ -181,7 +181,7 @@ class Estimate:
 
 def _percent(value: float) -> str:
     """Two significant digits; everything below a tenth in words."""
-    return "0.1 % or less" if value < 0.1 else f"{value:.2g} %"
+    return "less than 0.1 %" if value < 0.1 else f"about {value:.2g} %"
 
 
 def _seconds(value: float) -> str:

@@ -30,7 +30,7 @@ def detect(features: SegmentFeatures) -> Detection:
     A segment is hit if it took longer than the median of its hybrid cluster plus 4 MAD; it lost what lies beyond
     that threshold. Segments in clusters of fewer than 5 are not judged.
     """
-    groups, bytes_cautions = communication_groups(features)
+    groups, bytes_notes, bytes_cautions = communication_groups(features)
     labels, work_notes, work_cautions = _split_by_work(features, groups)
     clusters = Grouping.of(labels)
     covered = clusters.sizes[labels] >= MIN_CLUSTER
@@ -43,7 +43,7 @@ def detect(features: SegmentFeatures) -> Detection:
         excess_us=excess,
         cpu_excess_us=_cpu_excess(features, clusters, covered),
         work_kind=features.work_kind,
-        notes=work_notes,
+        notes=work_notes + bytes_notes,
         cautions=work_cautions + bytes_cautions + _wide_clusters(features, clusters, covered),
     )
 
@@ -61,25 +61,30 @@ def beyond_threshold(
     return threshold, hit, np.where(hit, values - threshold, 0.0)
 
 
-def communication_groups(features: SegmentFeatures) -> tuple[NDArray[np.int64], tuple[Caution, ...]]:
-    """Groups of segments with the same communication and I/O, int64 [segment], and what had to be left out for them.
+def communication_groups(
+    features: SegmentFeatures,
+) -> tuple[NDArray[np.int64], tuple[str, ...], tuple[Caution, ...]]:
+    """Groups of segments with the same communication and I/O, int64 [segment], with notes and cautions about them.
 
     Byte counts are dropped, as section 5.1.1 proposes, when they scatter more than half of the time over groups smaller
-    than 5 and the groups without them are larger.
+    than 5 and the groups without them are larger. That is worth a note where counters still tell segments of different
+    work apart, and a caution where they do not.
     """
     calls = [features.ranks > 0, features.stride, *features.calls.values()]
     exact = exact_groups([*calls, *features.bytes.values()])
     scattered = _time_in_small_groups(features, exact)
     if scattered <= _SMALL_GROUPS_SHARE:
-        return exact, ()
+        return exact, (), ()
     by_calls = exact_groups(calls)
     if _time_in_small_groups(features, by_calls) >= scattered:
-        return exact, ()
+        return exact, (), ()
     text = (
         f"Byte counts of communication and I/O vary so much that {scattered:.0%} of the time had fewer than "
         f"{MIN_CLUSTER} segments alike; they were left out, and segments are told apart by the numbers of calls only."
     )
-    return by_calls, (Caution("byte counts vary", text),)
+    if features.work_kind in ("flops", "instructions"):
+        return by_calls, (text,), ()
+    return by_calls, (), (Caution("byte counts vary", text),)
 
 
 def _split_by_work(

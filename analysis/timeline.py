@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.analysis.arrays import median_over_rows
+from crosswind.analysis.errors import InputError
 
 __all__ = [
     "Band", "Resampled", "align", "band", "job_rates", "job_seconds", "others", "rate_unit", "rates", "resample",
@@ -130,9 +131,9 @@ class Resampled:
 
 
 def resample(values: NDArray[np.float64], max_points: int) -> Resampled:
-    """Reduce a series [point] to at most ``max_points`` bins that keep peaks and dents. ValueError: max_points < 1."""
+    """Reduce a series [point] to at most ``max_points`` bins that keep peaks and dents. InputError: max_points < 1."""
     if max_points < 1:
-        raise ValueError(f"a series cannot have {max_points} points")
+        raise InputError(f"a series cannot have {max_points} points")
     width = max(1, -(-values.size // max_points))
     start = np.arange(0, values.size, width, dtype=np.int64)
     if not start.size:
