@@ -1,0 +1,91 @@
+/* Options from the environment: defaults, precedence of the batch systems' variables, values that are refused. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "config.h"
+
+static struct xw_config read_all(const char *const *environment)
+{
+    struct xw_config config;
+    xw_config_read(&config, (char *const *)environment);
+    return config;
+}
+#define READ(...) read_all((const char *const[]){__VA_ARGS__, NULL})
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct xw_config config = READ("HOME=/", "PATH=/bin");
+    assert_int_equal(config.disable, 0);
+    assert_string_equal(config.spool, "/dev/shm/crosswind");
+    assert_int_equal(config.slice_ns, 4000000000u);
+    assert_int_equal(config.digest, XW_DIGEST_SHORT);
+    assert_int_equal(config.timing, 1);
+    assert_int_equal(config.helper_after_ms, 2000);
+    assert_int_equal(config.rank, -1);
+    assert_string_equal(config.job_id, "");
+    struct xw_config none;
+    xw_config_read(&none, NULL);
+    assert_string_equal(none.events, "instructions,flops");
+}
+
+static void test_durations(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("CROSSWIND_SLICE=500ms").slice_ns, 500000000u);
+    assert_int_equal(READ("CROSSWIND_SLICE=10").slice_ns, 10000000000u);
+    assert_int_equal(READ("CROSSWIND_SLICE=1s").slice_ns, 1000000000u);
+    const char *bad[] = {"CROSSWIND_SLICE=", "CROSSWIND_SLICE=0", "CROSSWIND_SLICE=1ms", "CROSSWIND_SLICE=4x", "CROSSWIND_SLICE=-4s",
+                         "CROSSWIND_SLICE=99999999999999999999999s", "CROSSWIND_SLICE=4 s"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(READ(bad[i]).slice_ns, 4000000000u);
+}
+
+static void test_switches(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("CROSSWIND_DISABLE=1").disable, 1);
+    assert_int_equal(READ("CROSSWIND_DISABLE=0").disable, 0);
+    assert_int_equal(READ("CROSSWIND_DISABLE=").disable, 0);
+    assert_int_equal(READ("CROSSWIND_TIMING=off").timing, 0);
+    assert_int_equal(READ("CROSSWIND_DIGEST=full").digest, XW_DIGEST_FULL);
+    assert_int_equal(READ("CROSSWIND_DIGEST=nonsense").digest, XW_DIGEST_SHORT);
+    assert_int_equal(READ("CROSSWIND_DISABLED=1").disable, 0); /* another variable */
+}
+
+static void test_too_long_text_is_refused(void **state)
+{
+    (void)state;
+    char entry[600] = "CROSSWIND_SPOOL=/";
+    memset(entry + 17, 'x', 500);
+    entry[517] = 0;
+    assert_string_equal(READ(entry).spool, "/dev/shm/crosswind");
+}
+
+static void test_batch_systems(void **state)
+{
+    (void)state;
+    struct xw_config slurm = READ("SLURM_JOB_ID=77", "SLURM_STEP_ID=0", "SLURM_PROCID=3");
+    assert_string_equal(slurm.job_id, "77");
+    assert_string_equal(slurm.step_id, "0");
+    assert_int_equal(slurm.rank, 3);
+    /* mpirun inside a Slurm job: SLURM_PROCID is 0 on every rank */
+    assert_int_equal(READ("OMPI_COMM_WORLD_RANK=5", "SLURM_PROCID=0").rank, 5);
+    assert_int_equal(READ("SLURM_PROCID=0", "PMI_RANK=2").rank, 2);
+    assert_string_equal(READ("CROSSWIND_JOB_ID=mine", "SLURM_JOB_ID=77").job_id, "mine");
+    assert_string_equal(READ("PBS_JOBID=12.server").job_id, "12.server");
+    assert_int_equal(READ("PMI_RANK=99999999999").rank, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_too_long_text_is_refused),
+        cmocka_unit_test(test_batch_systems),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

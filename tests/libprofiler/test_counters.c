@@ -1,0 +1,179 @@
+/* Threads that count while another thread closes slices: the sums are exact, whoever comes, goes or shares a block. */
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "decode.h"
+#include "init.h"
+#include "process.h"
+
+enum { THREADS = 40, CALLS = 5000 };
+
+static char directory[64];
+static int all_done;
+
+static void *count(void *argument)
+{
+    (void)argument;
+    for (int i = 0; i < CALLS; i++) {
+        struct xw_call call = xw_enter_posix(0, XW_G_POSIX_DISK_WRITE);
+        xw_leave(call, 0, XW_G_POSIX_DISK_WRITE, 3, 0);
+    }
+    return NULL;
+}
+
+static void *close_slices(void *argument)
+{
+    int *slices = argument;
+    while (!__atomic_load_n(&all_done, __ATOMIC_ACQUIRE)) {
+        xw_process_make_room(xw_process);
+        xw_process_close_slice(xw_process, 0, 0);
+        ++*slices;
+        usleep(1000);
+    }
+    xw_process_close_slice(xw_process, XW_SLICE_LAST, 0);
+    return NULL;
+}
+
+/* Sum of a column over all slice records of the process. */
+static uint64_t sum_over_slices(unsigned column)
+{
+    uint64_t sum = 0;
+    const struct xw_spool *spool = &xw_process->spool;
+    for (uint32_t c = 0; c < spool->header->n_chunks; c++) {
+        if (spool->header->chunk[c].kind != XW_CHUNK_SLICES)
+            continue;
+        struct decoded_slice slice;
+        uint64_t previous = 0;
+        uint32_t at = 0, size;
+        while (at + 8 < spool->header->chunk[c].size && (size = decode_slice(spool->chunk[c] + at, previous, &slice))) {
+            previous = slice.index;
+            sum += slice.value[column];
+            at += size;
+        }
+    }
+    return sum;
+}
+
+static void test_sums_are_exact(void **state)
+{
+    (void)state;
+    pthread_t closer, thread[THREADS];
+    int slices = 0;
+    count(NULL); /* counted in memory, before the process is published */
+    xw_process_publish(xw_process);
+    assert_true(xw_spool_is_published(&xw_process->spool));
+    pthread_create(&closer, NULL, close_slices, &slices);
+    for (int wave = 0; wave < 4; wave++) {
+        for (int i = 0; i < THREADS / 4; i++)
+            pthread_create(&thread[i], NULL, count, NULL);
+        count(NULL);
+        for (int i = 0; i < THREADS / 4; i++)
+            pthread_join(thread[i], NULL);
+    }
+    __atomic_store_n(&all_done, 1, __ATOMIC_RELEASE);
+    pthread_join(closer, NULL);
+
+    const uint64_t expected = (uint64_t)CALLS * (THREADS + 5);
+    struct xw_totals totals;
+    xw_totals_read(&totals);
+    assert_int_equal(totals.group[XW_G_POSIX_DISK_WRITE].calls, expected);
+    assert_int_equal(totals.group[XW_G_POSIX_DISK_WRITE].bytes_out, 3 * expected);
+    assert_int_equal(totals.function[0].calls, expected);
+    assert_true(slices > 5);
+    const char *text = XW_METRIC_TABLE_TEXT, *line = strstr(text, " posix_disk_write_calls ");
+    unsigned column = 0;
+    for (const char *p = text; p < line; p++)
+        column += *p == '\n';
+    assert_int_equal(sum_over_slices(column), expected);
+}
+
+/* Three wrapped calls, each further down the stack than the one before, as nested wrappers are. */
+static __attribute__((noinline)) void innermost_read(void)
+{
+    struct xw_call call = xw_enter_posix(0, XW_G_POSIX_NET_READ);
+    assert_false(call.outermost);
+    xw_leave(call, 0, XW_G_POSIX_NET_READ, 0, 5);
+}
+
+static __attribute__((noinline)) void inner_write(void)
+{
+    struct xw_call call = xw_enter_posix(0, XW_G_POSIX_NET_WRITE);
+    assert_true(call.outermost);
+    assert_false(call.owns_time);
+    innermost_read();
+    xw_leave(call, 0, XW_G_POSIX_NET_WRITE, 8, 0);
+}
+
+static void test_nested_calls(void **state)
+{
+    (void)state;
+    struct xw_totals before, after;
+    xw_totals_read(&before);
+    struct xw_call call = xw_enter_mpi(0, XW_G_MPI_IO);
+    assert_true(call.owns_time);
+    inner_write();
+    xw_leave(call, 0, XW_G_MPI_IO, 8, 0);
+    xw_totals_read(&after);
+    assert_int_equal(after.group[XW_G_POSIX_NET_WRITE].calls - before.group[XW_G_POSIX_NET_WRITE].calls, 1);
+    assert_int_equal(after.group[XW_G_POSIX_NET_WRITE].ticks, before.group[XW_G_POSIX_NET_WRITE].ticks); /* the MPI call has it */
+    assert_int_equal(after.group[XW_G_POSIX_NET_READ].calls, before.group[XW_G_POSIX_NET_READ].calls);   /* one layer counts once */
+    assert_int_equal(after.group[XW_G_MPI_IO].calls - before.group[XW_G_MPI_IO].calls, 1);
+}
+
+static __attribute__((noinline)) void leave_by_longjmp(jmp_buf *back)
+{
+    struct xw_call call = xw_enter_posix(0, XW_G_POSIX_PIPE_READ);
+    (void)call;
+    longjmp(*back, 1);
+}
+
+/* A call left by longjmp loses itself and nothing else: the next one counts. */
+static void test_abandoned_call(void **state)
+{
+    (void)state;
+    jmp_buf back;
+    struct xw_totals before, after;
+    if (!setjmp(back))
+        leave_by_longjmp(&back);
+    xw_totals_read(&before);
+    struct xw_call call = xw_enter_posix(0, XW_G_POSIX_PIPE_READ);
+    assert_true(call.outermost);
+    xw_leave(call, 0, XW_G_POSIX_PIPE_READ, 0, 1);
+    xw_totals_read(&after);
+    assert_int_equal(after.group[XW_G_POSIX_PIPE_READ].calls - before.group[XW_G_POSIX_PIPE_READ].calls, 1);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(directory, sizeof directory, "/tmp/crosswind-unit-XXXXXX");
+    if (!mkdtemp(directory))
+        return -1;
+    xw_tls_self_offset = 16;
+    xw_config_read(&xw_config, NULL);
+    snprintf(xw_config.spool, sizeof xw_config.spool, "%s", directory);
+    xw_config.slice_ns = 100000000;
+    return xw_process_set_up() ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    remove(xw_process->spool.path);
+    return remove(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums_are_exact),
+        cmocka_unit_test(test_nested_calls),
+        cmocka_unit_test(test_abandoned_call),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
