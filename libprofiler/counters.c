@@ -24,14 +24,18 @@ uint64_t xw_clock_tick(void)
 
 /* --- blocks for threads ----------------------------------------------------------------------------------------------- */
 
+/* Only a block in use is ever retired, and by then it has its thread's number. */
 static int take(struct xw_thread_block *block, uint32_t from, uint32_t tid)
 {
-    if (!__atomic_compare_exchange_n(&block->head.state, &from, XW_SLOT_USED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(&block->head.state, &from, XW_SLOT_TAKEN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return 0;
-    block->head.tid = tid;
+    __atomic_store_n(&block->head.tid, tid, __ATOMIC_RELAXED);
     __atomic_store_n(&block->head.call_group, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&block->head.state, XW_SLOT_USED, __ATOMIC_RELEASE);
     return 1;
 }
+
+static int is_free(uint32_t state) { return state == XW_SLOT_FREE || state == XW_SLOT_RETIRED; }
 
 /*
  * A block for thread `tid`: one that a thread of the same number left (it is dead, or it is this thread with its memory gone), else
@@ -42,9 +46,9 @@ static struct xw_thread_block *find_block(struct xw_process *process, uint32_t t
     struct xw_thread_block *block, *free_block = NULL;
     for (unsigned i = 1; (block = xw_spool_block(&process->spool, i)); i++) {
         uint32_t state = __atomic_load_n(&block->head.state, __ATOMIC_ACQUIRE);
-        if (state == XW_SLOT_USED && block->head.tid == tid)
+        if (state == XW_SLOT_USED && __atomic_load_n(&block->head.tid, __ATOMIC_RELAXED) == tid)
             return block;
-        if (state != XW_SLOT_USED && !free_block)
+        if (is_free(state) && !free_block)
             free_block = block;
     }
     for (unsigned i = 1; free_block && (block = xw_spool_block(&process->spool, i)); i++) {

@@ -90,6 +90,11 @@ static inline uint64_t xw_tick(const struct xw_hot *hot)
    belongs to a call that was abandoned. */
 static inline int xw_runs_inside(enum xw_layer layer, uintptr_t stack) { return xw_thread.outermost[layer] > stack; }
 
+static inline int xw_is_shared(const struct xw_thread_block *block)
+{
+    return __atomic_load_n(&block->head.state, __ATOMIC_RELAXED) == XW_SLOT_SHARED;
+}
+
 static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum xw_layer layer, unsigned function, unsigned group)
 {
     struct xw_call call = {0};
@@ -111,7 +116,7 @@ static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum 
         xw_thread.outermost[layer] = stack;
     call.owns_time = call.outermost && !xw_runs_inside(layer == XW_LAYER_MPI ? XW_LAYER_POSIX : XW_LAYER_MPI, stack);
     call.begin = xw_tick(hot);
-    if (call.owns_time && XW_LIKELY(block->head.state != XW_SLOT_SHARED)) {
+    if (call.owns_time && XW_LIKELY(!xw_is_shared(block))) {
         /* Publish: since when, then in what. The compiler must keep the order; the processor does. */
         __atomic_store_n(&block->head.call_since, call.begin, __ATOMIC_RELAXED);
         __atomic_store_n(&block->head.call_function, function, __ATOMIC_RELAXED);
@@ -124,7 +129,7 @@ static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum 
 
 static inline void xw_add(uint64_t *word, uint64_t amount)
 {
-    __atomic_store_n(word, *word + amount, __ATOMIC_RELAXED);
+    __atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + amount, __ATOMIC_RELAXED);
 }
 
 static inline void xw_add_quad(struct xw_quad *quad, uint64_t calls, uint64_t out, uint64_t in, uint64_t ticks)
@@ -143,7 +148,7 @@ static inline void xw_leave(struct xw_call call, unsigned function, unsigned gro
     if (!call.outermost)
         return;
     xw_thread.outermost[call.layer] = 0;
-    if (XW_UNLIKELY(block->head.state == XW_SLOT_SHARED)) {
+    if (XW_UNLIKELY(xw_is_shared(block))) {
         xw_leave_shared(call, function, group, out, in);
         return;
     }

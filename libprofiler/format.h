@@ -120,7 +120,8 @@ enum xw_slot_state {
     XW_SLOT_FREE = 0,
     XW_SLOT_USED = 1,
     XW_SLOT_RETIRED = 2, /* its thread has ended; the counts stay, the slot can be taken over by another thread */
-    XW_SLOT_SHARED = 3   /* the overflow block: block 0 of the first THREADS chunk */
+    XW_SLOT_SHARED = 3,  /* the overflow block: block 0 of the first THREADS chunk */
+    XW_SLOT_TAKEN = 4    /* being taken: the thread has not put its number in yet */
 };
 
 /*

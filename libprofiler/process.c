@@ -137,7 +137,7 @@ void xw_process_retire_blocks(struct xw_process *process)
     for (unsigned i = 1; (block = xw_spool_block(&process->spool, i)); i++) {
         uint32_t used = XW_SLOT_USED;
         if (__atomic_load_n(&block->head.state, __ATOMIC_ACQUIRE) != XW_SLOT_USED ||
-            xw_syscall(SYS_tgkill, process->pid, block->head.tid, 0) != ESRCH_RESULT)
+            xw_syscall(SYS_tgkill, process->pid, __atomic_load_n(&block->head.tid, __ATOMIC_RELAXED), 0) != ESRCH_RESULT)
             continue;
         if (__atomic_compare_exchange_n(&block->head.state, &used, XW_SLOT_RETIRED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             __atomic_fetch_add(&process->spool.free_blocks, 1, __ATOMIC_RELAXED);

@@ -120,7 +120,7 @@ void xw_segment_start(void)
 {
     struct xw_process *process = xw_process;
     if (!process || !xw_thread.block || xw_thread.generation != process->hot.generation || !process->hot.timing ||
-        xw_thread.block->head.state == XW_SLOT_SHARED)
+        xw_is_shared(xw_thread.block))
         return;
     struct xw_segments *segments = &process->segments;
     segments->stride = 1;

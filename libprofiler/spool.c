@@ -252,8 +252,9 @@ int xw_spool_publish(struct xw_spool *spool, const struct xw_config *config)
     __atomic_store_n(&spool->header, header, __ATOMIC_RELEASE);
     xw_spool_carry_over(spool);
     /* With its magic the file becomes one: a reader that comes earlier sees zeros and leaves it alone. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy(header->magic, XW_SPOOL_MAGIC, sizeof header->magic);
+    uint64_t magic;
+    memcpy(&magic, XW_SPOOL_MAGIC, sizeof magic);
+    __atomic_store_n((uint64_t *)header->magic, magic, __ATOMIC_RELEASE);
     return 1;
 }
 
