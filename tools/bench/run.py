@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""What Crosswind costs: a table, and JSON lines for machines. docs/performance.md explains the columns."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from benchmarks import ALL, BARE, CROSSWIND, FORWARD, TICKS, UNTIMED, Setup
+from measure import BenchError, Result
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parents[2]
+COLUMNS = (FORWARD, TICKS, CROSSWIND, UNTIMED)
+
+
+@click.command(help=__doc__)
+@click.option("--json", "json_path", type=click.Path(path_type=Path), help="JSON lines [build/bench/results.jsonl]")
+@click.option("--quick", is_flag=True, help="a fifth of the rounds: an impression, not a result")
+@click.option("--only", multiple=True, type=click.Choice(list(ALL)), help="this benchmark only; may be repeated")
+@click.option("--build", type=click.Path(path_type=Path), help="build folder [build, or CROSSWIND_BUILD]")
+def main(json_path: Path | None, quick: bool, only: tuple[str, ...], build: Path | None) -> None:
+    """Run the benchmarks, print the table, write the JSON lines."""
+    build = (build or Path(os.environ.get("CROSSWIND_BUILD", ROOT / "build"))).resolve()
+    machine = describe_machine()
+    results: list[Result] = []
+    try:
+        with progress_bars() as progress:
+            setup = Setup(build, 0.2 if quick else 1.0, progress_starter(progress))
+            for name in only or ALL:
+                results += ALL[name](setup)
+    except BenchError as error:
+        click.echo(f"benchmark: {error}", err=True)
+        sys.exit(1)
+    finally:
+        if results:
+            show(results, machine)
+            write_json(results, machine, json_path or build / "bench" / "results.jsonl")
+
+
+def progress_bars() -> Progress:
+    """Progress on standard error, one line a benchmark."""
+    columns = (TextColumn("{task.description:22}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True))
+
+
+def progress_starter(progress: Progress) -> Callable[[str, int], Callable[[], None]]:
+    """What a benchmark calls to announce itself; it gets a function to call after each step."""
+
+    def start(name: str, total: int) -> Callable[[], None]:
+        task = progress.add_task(name, total=total)
+        return lambda: progress.advance(task)
+
+    return start
+
+
+def describe_machine() -> dict[str, str | int | float]:
+    """What the numbers belong to."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return {
+        "processor": models[0] if models else platform.machine(),
+        "processors": os.cpu_count() or 0,
+        "kernel": platform.release(),
+        "libc": " ".join(platform.libc_ver()),
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def show(results: list[Result], machine: dict[str, str | int | float]) -> None:
+    """The table."""
+    table = Table(title="added over the bare program: median and 95 % interval", title_justify="left")
+    table.add_column("benchmark")
+    table.add_column("bare", justify="right")
+    for name in COLUMNS:
+        table.add_column(name, justify="right")
+    table.add_column("goal", justify="right")
+    for result in results:
+        table.add_row(*table_row(result))
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(", ".join(f"{key} {value}" for key, value in machine.items()))
+    console.print(table)
+    for result in results:
+        if result.note:
+            console.print(f"{result.name}: {result.note}", highlight=False)
+
+
+def table_row(result: Result) -> list[str]:
+    """One line of the table."""
+    unit = "%" if result.percent else result.unit
+    bare = f"{float(_median(result, BARE)):.{result.digits}f} {result.unit}"
+    added = [f"{result.added(name).text(result.digits)} {unit}" if name in result.samples else "" for name in COLUMNS]
+    return [result.name, bare, *added, goal_text(result, unit)]
+
+
+def goal_text(result: Result, unit: str) -> str:
+    """The goal, what it came to, and whether it is met."""
+    value = result.goal_value()
+    if value is None or result.goal is None:
+        return ""
+    over = "" if result.goal.reference == BARE else f" over {result.goal.reference}"
+    return f"{'met' if result.met() else 'MISSED'}: {value.text(result.digits)} <= {result.goal.limit:g} {unit}{over}"
+
+
+def write_json(results: list[Result], machine: dict[str, str | int | float], path: Path) -> None:
+    """One JSON object a line and benchmark."""
+    lines = [json.dumps(as_json(result, machine)) + "\n" for result in results]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(lines))
+    click.echo(f"JSON lines: {path}", err=True)
+
+
+def as_json(result: Result, machine: dict[str, str | int | float]) -> dict[str, object]:
+    """A result as JSON: medians per variant, what each adds, the goal."""
+    value = result.goal_value()
+    return {
+        "benchmark": result.name,
+        "unit": result.unit,
+        "added_unit": "%" if result.percent else result.unit,
+        "rounds": len(next(iter(result.samples.values()))),
+        "median": {name: _median(result, name) for name in result.samples},
+        "added": {name: vars(result.added(name)) for name in result.samples if name != result.reference},
+        "goal": vars(result.goal) | vars(value) | {"met": result.met()} if result.goal and value else None,
+        "note": result.note,
+        "machine": machine,
+    }
+
+
+def _median(result: Result, variant: str) -> float:
+    samples = sorted(result.samples[variant])
+    return float(samples[len(samples) // 2])
+
+
+if __name__ == "__main__":
+    main()

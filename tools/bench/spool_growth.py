@@ -1,0 +1,63 @@
+"""How much a spool file holds, and what that makes in a day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from crosswind.profile import layout, read_spool
+
+SLICES_PER_DAY = 21600
+RECORDS_PER_LEVEL = 32768
+"""libprofiler/segment.c: after this many records each one covers twice as many segments."""
+
+
+@dataclass(frozen=True)
+class SpoolGrowth:
+    """One process's spool file: bytes that are there from the start, and bytes that each day adds (4 s slices)."""
+
+    fixed_bytes: int
+    slice_bytes: float
+    slices: int
+    segment_bytes: float
+    segments: int
+    segments_per_day: float
+
+    def per_day(self) -> float:
+        """Bytes after one day: the fixed part, the slices, and the segments as they are thinned out."""
+        levels = np.log2(max(self.segments_per_day / RECORDS_PER_LEVEL, 1.0)) + 1
+        records = min(self.segments_per_day, levels * RECORDS_PER_LEVEL)
+        return self.fixed_bytes + self.slice_bytes * SLICES_PER_DAY + self.segment_bytes * records
+
+
+def spool_growth(path: Path) -> SpoolGrowth:
+    """Measure a finished process's spool file."""
+    spool = read_spool(path)
+    data = path.read_bytes()
+    header = np.frombuffer(data, layout.HEADER, count=1)[0]
+    chunks = header["chunk"][: header["n_chunks"]]
+    slices, slice_total = _log(data, chunks, layout.ChunkKind.SLICES)
+    segments, segment_total = _log(data, chunks, layout.ChunkKind.SEGMENTS)
+    threads = sum(int(chunk["size"]) for chunk in chunks if chunk["kind"] == layout.ChunkKind.THREADS)
+    wall_s = (spool.end.mono_ns - spool.start.mono_ns) * 1e-9 if spool.end else float("nan")
+    return SpoolGrowth(
+        fixed_bytes=layout.HEADER_SIZE + int(header["table_size"]) + threads,
+        slice_bytes=slice_total / max(slices, 1),
+        slices=slices,
+        segment_bytes=segment_total / max(segments, 1),
+        segments=segments,
+        segments_per_day=segments / wall_s * 86400,
+    )
+
+
+def _log(data: bytes, chunks: np.ndarray, kind: layout.ChunkKind) -> tuple[int, int]:
+    """Number of records in all chunks of a kind and their bytes, with length, checksum and padding."""
+    records = total = 0
+    for chunk in chunks[chunks["kind"] == kind]:
+        at, end = int(chunk["offset"]), int(chunk["offset"]) + int(chunk["size"])
+        while at + 8 <= end and (length := int.from_bytes(data[at : at + 4], "little")):
+            size = (8 + length + 3) // 4 * 4
+            records, total, at = records + 1, total + size, at + size
+    return records, total
