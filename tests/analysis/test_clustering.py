@@ -1,5 +1,7 @@
 """Clusters against the thesis's worked examples (figures 5.3, 5.5, 5.6) and against its algorithm spelt out."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,7 +32,7 @@ def clusters_step_by_step(values, threshold):
     order = sorted(range(len(values)), key=lambda i: values[i])
     labels = [0] * len(values)
     label = 0
-    for previous, this in zip(order, order[1:], strict=False):
+    for previous, this in itertools.pairwise(order):
         low, high = values[previous], values[this]
         distance = 0.0 if high == low else float("inf") if low == 0 else high / low - 1
         label += not distance < threshold

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from support.profiles import LAMMPS_RATES, make_profile
 
 from crosswind.analysis import SERIES, Reduction, available, job_series, process_series, series_named
 from crosswind.profile.metrics import METRICS
+from support.profiles import LAMMPS_RATES, make_profile
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 

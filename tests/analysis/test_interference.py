@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from support.profiles import make_profile
-from support.segment_tables import table
 
 from crosswind.analysis import InputError, estimate, estimate_profile
+from support.profiles import make_profile
+from support.segment_tables import table
 
 WORK = {"instructions": [1e6] * 100, "cpu_us": [80.0] * 100}
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from support.profiles import make_profile
-from support.segment_tables import table
 
 from crosswind.analysis import InputError, estimate, estimate_profile, lost_per_slice
+from support.profiles import make_profile
+from support.segment_tables import table
 
 SLICE_NS = 1_000_000  # 1 ms
 FIRST_SLICE = 50

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from support.segment_tables import table
 
 from crosswind.analysis.arrays import Grouping
 from crosswind.analysis.features import segment_features
 from crosswind.analysis.thesis import beyond_threshold, communication_groups, detect
+from support.segment_tables import table
 
 
 def reasons(detection):

@@ -51,7 +51,7 @@ def test_units_of_rates(unit, kind, result):
 
 
 def test_job_rates_of_processes_that_follow_each_other():
-    """Ten processes of 100 ms each write 5 bytes in a slice of 1 s, between two slices of a long one: 50 B/s, not 500."""
+    """Ten processes of 100 ms write 5 bytes each within a slice of 1 s: 50 B/s, not 500."""
     covered = np.zeros((11, 3), dtype=np.int64)
     covered[0] = [S, 0, S]
     covered[1:, 1] = S // 10

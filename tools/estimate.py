@@ -1,0 +1,50 @@
+"""`crosswind estimate`: how much of one run's time was lost to interference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from crosswind.analysis import DEFAULT_METHOD, METHODS, Estimate, estimate, estimate_profile
+from crosswind.profile.segments import read_csv
+from crosswind.profile.store import MAGIC, read_profile
+from crosswind.tools.output import print_json, step
+from crosswind.tools.report_text import print_estimate
+
+__all__ = ["estimate_command"]
+
+
+@click.command("estimate")
+@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+@click.option(
+    "--method",
+    type=click.Choice(sorted(METHODS)),
+    default=DEFAULT_METHOD,
+    show_default=True,
+    help="The estimator; docs/estimator.md describes each.",
+)
+def estimate_command(path: Path, as_json: bool, method: str) -> None:
+    """Estimate how much of a run's time was lost to interference, from this one run.
+
+    PATH is a profile (.xwp), or a CSV file of segments with one row per segment and rank.
+
+    \b
+    Example: crosswind estimate melt.xwp
+    """
+    with step("estimating"):
+        result = _estimate_file(path, method)
+    if as_json:
+        print_json(result.to_json())
+    else:
+        print_estimate(result)
+
+
+def _estimate_file(path: Path, method: str) -> Estimate:
+    """Estimate from a file of either kind, told apart by its first bytes. Raises FormatError, InputError, OSError."""
+    with path.open("rb") as file:
+        is_profile = file.read(len(MAGIC)) == MAGIC
+    if is_profile or path.suffix == ".xwp":
+        return estimate_profile(read_profile(path), method)
+    return estimate(read_csv(path), method)
