@@ -1,0 +1,27 @@
+/*
+ * When the MPI wrappers get into the process: at start if an MPI library is there, at MPI_Init, and after modules were loaded.
+ */
+#ifndef XW_MPI_ATTACH_H
+#define XW_MPI_ATTACH_H
+
+#include "counters.h"
+
+/* From the constructor. In a process without an MPI library it reads the names of the loaded objects and returns. */
+void xw_mpi_attach(void) XW_HIDDEN;
+/* MPI_Init or MPI_Init_thread has succeeded in the calling thread. */
+void xw_mpi_initialized(void) XW_HIDDEN;
+/* MPI_Finalize is about to run in the calling thread: last segment, digest. */
+void xw_mpi_finalizing(unsigned function) XW_HIDDEN;
+
+/* Tick at which the loaded modules should be looked at again. */
+extern uint64_t xw_mpi_next_look XW_HIDDEN;
+void xw_mpi_look_again(uint64_t now) XW_HIDDEN;
+
+/* From wrappers that are not on a program's hottest path: about once a second, redirect the calls of modules loaded since. */
+static inline void xw_mpi_look(uint64_t now)
+{
+    if (XW_UNLIKELY(now >= __atomic_load_n(&xw_mpi_next_look, __ATOMIC_RELAXED)))
+        xw_mpi_look_again(now);
+}
+
+#endif

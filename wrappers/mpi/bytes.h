@@ -1,0 +1,64 @@
+/*
+ * The vocabulary of the byte rules in functions.toml, as the generated wrappers call it.
+ *
+ * Nothing is remembered about communicators and derived datatypes, whose handles are used again as soon as they are freed:
+ * the MPI library is asked each time, by functions of a few ns. Only sizes of predefined datatypes are kept.
+ */
+#ifndef XW_MPI_BYTES_H
+#define XW_MPI_BYTES_H
+
+#include "abi.h"
+
+/* Sizes of predefined datatypes, each entry one word: handle << 16 | size. */
+#define XW_MPI_TYPE_CACHE 64u
+extern uint64_t xw_mpi_type_cache[XW_MPI_TYPE_CACHE] XW_HIDDEN;
+
+/* Size of a datatype in bytes, by asking; keeps that of a predefined one. */
+uint64_t xw_mpi_type_size_slow(xw_word type) XW_HIDDEN;
+
+/* Open MPI's predefined datatypes are structs of 512 bytes, those of the standard ABI small numbers. */
+static inline unsigned xw_mpi_type_slot(xw_word type) { return (unsigned)(type ^ (type >> 9)) % XW_MPI_TYPE_CACHE; }
+
+static inline uint64_t xw_mpi_type_size(xw_word type)
+{
+    if (xw_mpi.kind == XW_MPI_MPICH) {
+        uint32_t handle = (uint32_t)type;
+        if (handle >> 24 == 0x4c) /* a predefined datatype: its handle holds the size */
+            return (handle >> 8) & 0xff;
+    } else {
+        uint64_t kept = __atomic_load_n(&xw_mpi_type_cache[xw_mpi_type_slot(type)], __ATOMIC_RELAXED);
+        if (kept >> 16 == type)
+            return kept & 0xffff;
+    }
+    return xw_mpi_type_size_slow(type);
+}
+
+/* A datatype is looked at only for a positive count: elsewhere it may be anything. */
+static inline uint64_t xw_mpi_times_type(int64_t count, xw_word type)
+{
+    return count > 0 ? (uint64_t)count * xw_mpi_type_size(type) : 0;
+}
+
+/* How many processes a collective on `comm` exchanges with: all of an intra-communicator, the remote group of the other kind. */
+int64_t xw_mpi_peers(xw_word comm) XW_HIDDEN;
+/* Size of the group that the calling process belongs to. */
+int64_t xw_mpi_group_size(xw_word comm) XW_HIDDEN;
+/* Sum of n ints. */
+int64_t xw_mpi_sum(xw_word array, int64_t n) XW_HIDDEN;
+/* Sum over n peers of count times size of the datatype. */
+uint64_t xw_mpi_sum_types(xw_word counts, xw_word types, int64_t n) XW_HIDDEN;
+/* The entry of the calling process; 0 on an inter-communicator, whose arrays describe the other group. */
+int64_t xw_mpi_own(xw_word array, xw_word comm) XW_HIDDEN;
+/* Whether the calling process is the root. */
+int xw_mpi_is_root(xw_word root, xw_word comm) XW_HIDDEN;
+/* Whether a communicator has all processes of MPI_COMM_WORLD. */
+int xw_mpi_is_world_sized(xw_word comm) XW_HIDDEN;
+/* Bytes that a status says were received. */
+uint64_t xw_mpi_received(xw_word status) XW_HIDDEN;
+
+/* Room for the status of any MPI, where the caller wants none. */
+struct xw_mpi_status {
+    uint64_t words[8];
+};
+
+#endif

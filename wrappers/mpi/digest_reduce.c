@@ -1,0 +1,219 @@
+#include "digest_reduce.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "abi.h"
+#include "config.h"
+#include "digest.h"
+#include "text.h"
+
+#define STDERR 2
+#define TEXT_SIZE 32768u
+
+extern char **environ __attribute__((weak));
+
+/* --- before: what has to be known early ------------------------------------------------------------------------------- */
+
+/* The file behind a descriptor, so that we never write into what the program opened in its place. */
+struct file {
+    uint64_t device, inode;
+};
+
+static struct file stderr_file;
+static double node_share;
+
+static struct file file_of(int fd)
+{
+    struct stat status;
+    if (xw_failed(xw_syscall(SYS_fstat, fd, &status)))
+        return (struct file){0, 0};
+    return (struct file){status.st_dev, status.st_ino};
+}
+
+static const char *environment(const char *name)
+{
+    if (!&environ || !environ)
+        return NULL;
+    for (char **entry = environ; *entry; entry++) {
+        size_t i = 0;
+        while (name[i] && (*entry)[i] == name[i])
+            i++;
+        if (!name[i] && (*entry)[i] == '=')
+            return *entry + i + 1;
+    }
+    return NULL;
+}
+
+/* The launcher says how many ranks of the job are on this node. Asking MPI would need a blocking collective. */
+static double read_node_share(void)
+{
+    static const char names[][32] = {
+        "OMPI_COMM_WORLD_LOCAL_SIZE", /* Open MPI */
+        "MPI_LOCALNRANKS",            /* Hydra: MPICH, Intel MPI */
+        "MV2_COMM_WORLD_LOCAL_SIZE",  /* MVAPICH2 */
+        "PALS_LOCAL_SIZE",            /* Cray */
+    };
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *digits = environment(names[i]);
+        uint32_t ranks = 0;
+        for (; digits && *digits >= '0' && *digits <= '9' && ranks < 100000; digits++)
+            ranks = 10 * ranks + (uint32_t)(*digits - '0');
+        if (ranks)
+            return 1.0 / ranks;
+    }
+    return 0;
+}
+
+void xw_digest_prepare(void)
+{
+    stderr_file = file_of(STDERR);
+    node_share = read_node_share();
+}
+
+/* --- the reduction ------------------------------------------------------------------------------------------------------ */
+
+/* Static, not on the stack: an operation that was given up may still touch them while MPI_Finalize runs. */
+static struct {
+    xw_word comm, request[2];
+    double mine[XW_DIGEST_N], sum[XW_DIGEST_N];
+    double ends[2 * XW_DIGEST_N_SHARED], greatest[2 * XW_DIGEST_N_SHARED]; /* x, then -x: maximum and minimum in one */
+} reduction;
+
+static double minimum[XW_DIGEST_N_SHARED];
+
+static void pause_ns(long ns)
+{
+    struct timespec time = {0, ns};
+    xw_syscall(SYS_nanosleep, &time, NULL);
+}
+
+/* Test until the request is complete or the deadline is over: at once for a while, then with growing pauses. */
+static int completes(xw_word *request, uint64_t deadline_ns)
+{
+    long pause = 1000;
+    for (unsigned tries = 0;; tries++) {
+        int32_t done = 0;
+        if (xw_mpi.test(request, &done, xw_mpi.status_ignore))
+            return 0;
+        if (done)
+            return 1;
+        if (xw_clock_ns(1) >= deadline_ns)
+            return 0;
+        if (tries < 100)
+            continue;
+        pause_ns(pause);
+        if (pause < 500000)
+            pause *= 2;
+    }
+}
+
+/* A duplicate of MPI_COMM_WORLD. An error in making it must not reach the program's handler, which may abort. */
+static int duplicate_world(uint64_t deadline_ns)
+{
+    xw_word handler = 0;
+    reduction.request[0] = xw_mpi.request_null;
+    if (xw_mpi.comm_get_errhandler(xw_mpi.world, &handler))
+        return 0;
+    xw_mpi.comm_set_errhandler(xw_mpi.world, xw_mpi.errors_return);
+    int made = !xw_mpi.comm_idup(xw_mpi.world, &reduction.comm, &reduction.request[0]) &&
+               completes(&reduction.request[0], deadline_ns) &&
+               !xw_mpi.comm_set_errhandler(reduction.comm, xw_mpi.errors_return);
+    xw_mpi.comm_set_errhandler(xw_mpi.world, handler);
+    xw_mpi.errhandler_free(&handler);
+    return made;
+}
+
+static int reduce_to_rank_0(uint64_t deadline_ns)
+{
+    reduction.request[0] = reduction.request[1] = xw_mpi.request_null;
+    return !xw_mpi.ireduce(reduction.ends, reduction.greatest, 2 * XW_DIGEST_N_SHARED, xw_mpi.type_double, xw_mpi.op_max, 0,
+                           reduction.comm, &reduction.request[0]) &&
+           !xw_mpi.ireduce(reduction.mine, reduction.sum, XW_DIGEST_N, xw_mpi.type_double, xw_mpi.op_sum, 0, reduction.comm,
+                           &reduction.request[1]) &&
+           completes(&reduction.request[0], deadline_ns) && completes(&reduction.request[1], deadline_ns);
+}
+
+static int can_reduce(void)
+{
+    return xw_mpi.comm_idup && xw_mpi.ireduce && xw_mpi.test && xw_mpi.comm_free && xw_mpi.comm_get_errhandler &&
+           xw_mpi.comm_set_errhandler && xw_mpi.errhandler_free;
+}
+
+/* Whether the numbers of all ranks came together. */
+static int reduce(void)
+{
+    uint64_t deadline_ns = xw_clock_ns(1) + xw_config.digest_wait_ms * 1000000u;
+    for (unsigned i = 0; i < XW_DIGEST_N_SHARED; i++) {
+        reduction.ends[i] = reduction.mine[i];
+        reduction.ends[XW_DIGEST_N_SHARED + i] = -reduction.mine[i];
+    }
+    if (!can_reduce() || !duplicate_world(deadline_ns) || !reduce_to_rank_0(deadline_ns))
+        return 0;
+    xw_mpi.comm_free(&reduction.comm);
+    return 1;
+}
+
+/* --- the text ------------------------------------------------------------------------------------------------------------- */
+
+static void read_program(char *name, size_t size)
+{
+    char path[512];
+    long n = xw_syscall(SYS_readlink, "/proc/self/exe", path, sizeof path - 1);
+    path[xw_failed(n) ? 0 : n] = 0;
+    xw_copy(name, size, xw_basename(path));
+}
+
+static void write_stderr(const char *text, size_t size)
+{
+    struct file now = file_of(STDERR);
+    if (!now.inode || now.device != stderr_file.device || now.inode != stderr_file.inode)
+        return;
+    while (size) {
+        long written = xw_syscall(SYS_write, STDERR, text, size);
+        if (xw_failed(written) || !written)
+            return;
+        text += written;
+        size -= (size_t)written;
+    }
+}
+
+static void print(int alone)
+{
+    static char text[TEXT_SIZE];
+    char program[64];
+    read_program(program, sizeof program);
+    for (unsigned i = 0; i < XW_DIGEST_N_SHARED; i++)
+        minimum[i] = alone ? reduction.mine[i] : -reduction.greatest[XW_DIGEST_N_SHARED + i];
+    struct xw_digest_report report = {
+        .minimum = minimum,
+        .maximum = alone ? reduction.mine : reduction.greatest,
+        .sum = alone ? reduction.mine : reduction.sum,
+        .ranks = xw_mpi.ranks,
+        .alone = alone,
+        .full = xw_config.digest == XW_DIGEST_FULL,
+        .program = program,
+        .job_id = xw_config.job_id,
+        .mpi = xw_mpi.name,
+        .url = xw_config.url,
+    };
+    write_stderr(text, xw_digest_format(text, sizeof text, &report));
+}
+
+void xw_digest_give(void)
+{
+    static struct xw_totals totals;
+    if (xw_config.digest == XW_DIGEST_OFF)
+        return;
+    xw_totals_read(&totals);
+    double ns_per_tick = (double)xw_ticks_to_ns(UINT64_C(1) << 32) / (double)(UINT64_C(1) << 32);
+    xw_digest_measure(reduction.mine, &totals, ns_per_tick, node_share);
+    int all = reduce();
+    if (!all) {
+        xw_count_lost(XW_LOST_DIGEST);
+        reduction.mine[XW_DIGEST_LOST(XW_LOST_DIGEST)] += 1;
+    }
+    if (xw_mpi.rank == 0)
+        print(!all);
+}
