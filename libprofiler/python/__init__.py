@@ -4,9 +4,12 @@ Formats: docs/format.md. Everything above this package works on `model.Profile`.
 """
 
 from crosswind.profile.errors import FormatError
+from crosswind.profile.merge import merge_directory, merge_spools
 from crosswind.profile.model import Clock, Column, Job, Process, Profile
-from crosswind.profile.segments import SegmentTable
+from crosswind.profile.segments import SegmentTable, read_csv, write_csv
+from crosswind.profile.spool import SpoolFile, read_spool
 from crosswind.profile.store import read_profile, write_profile
+from crosswind.profile.summary import summarize
 
 __all__ = [
     "Clock",
@@ -16,6 +19,13 @@ __all__ = [
     "Process",
     "Profile",
     "SegmentTable",
+    "SpoolFile",
+    "merge_directory",
+    "merge_spools",
+    "read_csv",
     "read_profile",
+    "read_spool",
+    "summarize",
+    "write_csv",
     "write_profile",
 ]

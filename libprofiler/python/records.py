@@ -47,7 +47,7 @@ class SliceLog:
 class SegmentLog:
     """Segment records in the order of writing.
 
-    All int64. index: number of the first segment since MPI_Init. count: how many it merges. begin_tick. function: number
+    All int64. index: number of the first segment since MPI_Init. count: how many it merges. function: number
     of the function that closed it. signature: 32 bits. values: [record, field], fields in the order of the table.
     """
 

@@ -1,0 +1,117 @@
+"""How and when each process ended: what its file says, what its neighbours show, what this machine still runs."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from crosswind.profile.layout import State
+from crosswind.profile.spool import SpoolFile
+
+__all__ = ["Ending", "Machine", "endings"]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """state: of `model.Process`. end_ns: UTC. guessed: whether the end is only the last sign of life."""
+
+    state: str
+    end_ns: int
+    guessed: bool
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine that reads: the processes of its own boot are the ones it can look for."""
+
+    boot_id: str
+    proc: Path = Path("/proc")
+
+    @classmethod
+    def this(cls) -> Machine:
+        """The machine this runs on."""
+        try:
+            return cls(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        except OSError:
+            return cls("")
+
+    def runs(self, file: SpoolFile) -> bool:
+        """Whether the process that wrote the file is still there. False for processes of other machines and boots."""
+        if not self.boot_id or file.boot_id != self.boot_id:
+            return False
+        try:
+            words = (self.proc / str(file.pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            return words[0] not in "ZX" and (not file.start_ticks or int(words[19]) == file.start_ticks)
+        except (OSError, ValueError, IndexError):
+            return False
+
+
+def endings(
+    files: Sequence[SpoolFile],
+    *,
+    machine: Machine | None = None,
+    now_ns: int | None = None,
+    last_seen_ns: Mapping[str, int] | None = None,
+) -> list[Ending]:
+    """The ending of each process of a job step, in the order of `files`.
+
+    last_seen_ns: when the caller last saw a process alive, by path. now_ns: UTC, default the clock.
+    """
+    machine = machine or Machine.this()
+    now_ns = time.time_ns() if now_ns is None else now_ns
+    successors = _successors(files)
+    known = [_known_ending(f, successors.get(i), machine, now_ns) for i, f in enumerate(files)]
+    others_end = max((e.end_ns for e in known if e and not e.guessed), default=0)
+    seen = last_seen_ns or {}
+    return [
+        ending or Ending("killed", _last_sign(file, seen.get(file.path, 0), others_end, now_ns), guessed=True)
+        for file, ending in zip(files, known, strict=True)
+    ]
+
+
+def _known_ending(file: SpoolFile, successor: SpoolFile | None, machine: Machine, now_ns: int) -> Ending | None:
+    """The ending, unless it has to be guessed from the last signs of life."""
+    start = file.start.real_ns
+    if file.state != State.RUNNING and file.end:
+        state = "clean" if file.state == State.CLEAN else "exited"
+        return Ending(state, max(file.end.real_ns, start), guessed=False)
+    if successor:
+        return Ending("replaced", max(successor.start.real_ns, start), guessed=False)
+    if machine.runs(file):
+        return Ending("running", max(now_ns, start), guessed=True)
+    return None
+
+
+def _successors(files: Sequence[SpoolFile]) -> dict[int, SpoolFile]:
+    """Per process image the next one of the same process: exec keeps the pid and the kernel's start time."""
+    images: dict[tuple[str, str, int, int], list[int]] = {}
+    for i, f in enumerate(files):
+        images.setdefault((f.boot_id, f.host, f.pid, f.start_ticks), []).append(i)
+    following = {}
+    for numbers in images.values():
+        numbers.sort(key=lambda i: files[i].start.real_ns)
+        following.update({a: files[b] for a, b in itertools.pairwise(numbers)})
+    return following
+
+
+def _last_sign(file: SpoolFile, seen_ns: int, others_ns: int, now_ns: int) -> int:
+    """The newest sign of life of a killed process.
+
+    Its own: the end of the last slice and segment, the begin of a running call, when the caller saw it. From outside:
+    the last write that the file system noticed, the end of the rest of the job. Had it lived past the boundary after
+    its last slice, it would have closed that slice, so a sign from outside counts only up to there.
+    """
+    last_slice = int(file.slices.end_ns.max(initial=file.start.real_ns))
+    ticks = [file.start.tick, *(call.since_tick for call in file.running)]
+    if len(file.segments) and file.table.segment_fields:
+        ticks.append(int((file.segments.begin_tick + file.segments.values[:, 0]).max()))
+    last_tick = int(file.tick_to_utc_ns(np.array(max(ticks))))
+    boundary = (last_slice // file.slice_ns + 1) * file.slice_ns
+    outside = min(max(others_ns, file.mtime_ns), boundary)
+    newest = max(last_slice, last_tick, seen_ns, outside)
+    return max(file.start.real_ns, min(newest, now_ns))

@@ -1,0 +1,104 @@
+"""Which spool files belong together: the files of a job step, and in it the processes of each MPI_COMM_WORLD."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from crosswind.profile.errors import FormatError
+from crosswind.profile.spool import SpoolFile, read_spool
+
+__all__ = ["Dropped", "StepKey", "group_by_step", "main_world", "read_spools", "worlds_of"]
+
+Dropped = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class StepKey:
+    """What the processes of one job step share. The user is part of it: nobody can add to another's job."""
+
+    job_id: str
+    step_id: str
+    uid: int
+
+
+def read_spools(
+    paths: Iterable[str | os.PathLike[str]], *, check_owner: bool = True
+) -> tuple[list[SpoolFile], Dropped]:
+    """Read files; those that can't be believed come back as (path, reason).
+
+    A file must belong to the user that its header names, so that nobody can speak for another.
+    """
+    files: list[SpoolFile] = []
+    dropped: Dropped = []
+    for path in paths:
+        try:
+            file = read_spool(path)
+        except FormatError as error:
+            dropped.append((error.path, error.reason))
+        except OSError as error:
+            dropped.append((os.fspath(path), error.strerror or type(error).__name__))
+        else:
+            if check_owner and file.owner_uid != file.uid:
+                reason = f"belongs to user {file.owner_uid} but says that it is user {file.uid}'s"
+                dropped.append((file.path, reason))
+            else:
+                files.append(file)
+    return files, dropped
+
+
+def group_by_step(files: Iterable[SpoolFile]) -> dict[StepKey, list[SpoolFile]]:
+    """The files of each job step. Processes outside any job are grouped by family: each tree of processes is a step."""
+    groups: dict[StepKey, list[SpoolFile]] = {}
+    homeless: list[SpoolFile] = []
+    for file in files:
+        if file.job_id:
+            groups.setdefault(StepKey(file.job_id, file.step_id, file.uid), []).append(file)
+        else:
+            homeless.append(file)
+    for family in _families(homeless):
+        head = family[0]
+        name = f"{head.host}.{head.pid}.{head.start.real_ns // 1_000_000_000}"
+        groups[StepKey(name, head.step_id, head.uid)] = family
+    return groups
+
+
+def _families(files: Sequence[SpoolFile]) -> list[list[SpoolFile]]:
+    """Trees of processes, each by start: whoever's parent, on the same boot and of the same user, is in the tree."""
+    by_pid = {(f.boot_id, f.uid, f.pid): i for i, f in enumerate(files)}
+    root = list(range(len(files)))
+
+    def find(i: int) -> int:
+        while root[i] != i:
+            root[i] = root[root[i]]
+            i = root[i]
+        return i
+
+    for i, f in enumerate(files):
+        for pid in (f.pid, f.parent_pid):  # the same pid: an image before or after an exec
+            other = by_pid.get((f.boot_id, f.uid, pid))
+            if other is not None:
+                root[find(i)] = find(other)
+    trees: dict[int, list[SpoolFile]] = {}
+    for i, f in enumerate(files):
+        trees.setdefault(find(i), []).append(f)
+    return [sorted(tree, key=lambda f: f.start.real_ns) for tree in trees.values()]
+
+
+def worlds_of(files: Sequence[SpoolFile]) -> list[list[SpoolFile]]:
+    """The processes of each MPI_COMM_WORLD by rank: a step may start several MPI programs, one after the other."""
+    worlds: list[dict[int, SpoolFile]] = []
+    for file in sorted((f for f in files if f.ranks and f.rank is not None), key=lambda f: f.start.real_ns):
+        rank = file.rank or 0
+        fits = (w for w in reversed(worlds) if rank not in w and next(iter(w.values())).ranks == file.ranks)
+        world = next(fits, None)
+        if world is None:
+            worlds.append(world := {})
+        world[rank] = file
+    return [[w[r] for r in sorted(w)] for w in worlds]
+
+
+def main_world(worlds: Sequence[list[SpoolFile]]) -> list[SpoolFile]:
+    """The world with most segments: the one that the bulk-synchronous view shows."""
+    return max(worlds, key=lambda w: sum(len(f.segments) for f in w))

@@ -1,0 +1,115 @@
+"""What a profile holds in one document: `crosswind show --json`. Other programs rely on its names."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from crosswind.profile.metrics import LOST
+from crosswind.profile.model import Process, Profile
+
+__all__ = ["summarize"]
+
+SECOND_NS = 1_000_000_000
+
+
+def summarize(profile: Profile) -> dict[str, Any]:
+    """The summary of a profile, in plain Python types. Times are seconds, instants seconds of UTC, unless named else.
+
+    totals: per metric sum, min, avg and max over the processes (a process that has none of a metric counts 0).
+    functions: calls, bytes_out, bytes_in and time_s, summed over the processes.
+    """
+    return {
+        "job": _job(profile),
+        "processes": [
+            _process(p, bool(partial)) for p, partial in zip(profile.processes, profile.partial, strict=True)
+        ],
+        "slices": {
+            "length_s": profile.slice_ns / SECOND_NS,
+            "first": profile.first_slice,
+            "count": profile.n_slices,
+            "covered_s": int(profile.covered_ns.sum()) / SECOND_NS,
+        },
+        "totals": _totals(profile),
+        "functions": {name: _function(q.sum(axis=0, dtype=np.int64).tolist()) for name, q in profile.functions.items()},
+        "segments": _segments(profile),
+        "lost": {
+            "counts": dict(profile.lost),
+            "reasons": {name: LOST[name] for name in profile.lost if name in LOST},
+            "files": [{"path": path, "reason": reason} for path, reason in profile.dropped_files],
+        },
+        "clock": asdict(profile.clock),
+    }
+
+
+def _job(profile: Profile) -> dict[str, Any]:
+    job = profile.job
+    return {
+        "id": job.id,
+        "step": job.step,
+        "user": job.user,
+        "uid": job.uid,
+        "hosts": list(job.hosts),
+        "ranks": job.ranks,
+        "processes": len(profile.processes),
+        "start": job.start_ns / SECOND_NS,
+        "end": job.end_ns / SECOND_NS,
+        "run_time_s": (job.end_ns - job.start_ns) / SECOND_NS,
+        "command": job.command,
+        "mpi": job.mpi,
+    }
+
+
+def _process(process: Process, partial: bool) -> dict[str, Any]:
+    return {
+        "host": process.host,
+        "pid": process.pid,
+        "rank": process.rank,
+        "exe": process.exe,
+        "mpi": process.is_mpi,
+        "start": process.start_ns / SECOND_NS,
+        "end": process.end_ns / SECOND_NS,
+        "state": process.state,
+        "partial": partial,
+        "counters": process.counters,
+        "lost": dict(process.lost),
+    }
+
+
+def _totals(profile: Profile) -> dict[str, dict[str, Any]]:
+    """In the order of the columns."""
+    totals = {}
+    for column in profile.columns:
+        values = profile.totals.get(column.name)
+        if values is not None and values.size:
+            totals[column.name] = {
+                "sum": int(values.sum()),
+                "min": int(values.min()),
+                "avg": float(values.mean()),
+                "max": int(values.max()),
+                "unit": column.unit,
+            }
+    return totals
+
+
+def _function(quad: list[int]) -> dict[str, Any]:
+    calls, bytes_out, bytes_in, time_ns = quad
+    return {"calls": calls, "bytes_out": bytes_out, "bytes_in": bytes_in, "time_s": time_ns / SECOND_NS}
+
+
+def _segments(profile: Profile) -> dict[str, Any] | None:
+    """How many segments there are, mean and longest duration over ranks, and whether instructions were counted."""
+    table = profile.segments
+    if table is None or "dur_us" not in table.columns or not table.valid.any():
+        return None
+    duration = table.columns["dur_us"][table.valid] / np.broadcast_to(table.stride, table.valid.shape)[table.valid]
+    return {
+        "count": int(table.stride.sum()),
+        "records": table.n_segments,
+        "ranks": table.n_ranks,
+        "mean_us": float(duration.mean()),
+        "max_us": float(duration.max()),
+        "instructions": table.has("instructions"),
+    }
