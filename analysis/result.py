@@ -185,11 +185,11 @@ def _percent(value: float) -> str:
 
 
 def _seconds(value: float) -> str:
-    """A duration with the unit that reads best."""
+    """A duration in the unit that reads best, two significant digits up to 100 s."""
     if value >= 7200:
         return f"{value / 3600:.1f} h"
     if value >= 120:
         return f"{value / 60:.0f} min"
-    if value >= 1:
-        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
-    return f"{value * 1e3:.2g} ms" if value < 0.1 else f"{value * 1e3:.0f} ms"
+    if value >= 10:
+        return f"{value:.0f} s"
+    return f"{value:.2g} s" if value >= 0.1 else f"{value * 1e3:.2g} ms"

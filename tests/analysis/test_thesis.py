@@ -160,3 +160,19 @@ def test_segments_that_no_rank_has_weigh_nothing():
     found = detect(segment_features(table([100.0] * 19 + [120.0], valid=valid, instructions=[1e6] * 20)))
     assert np.flatnonzero(found.hit).tolist() == [19]
     assert found.excess_us[19] == 20
+
+
+def test_sums_are_over_the_ranks_that_are_there():
+    """After rank 1 died the others still do two different things: 1 + 9 and 2 + 9 calls."""
+    valid = np.ones((3, 20), dtype=bool)
+    valid[1] = False
+    calls = np.array([[1, 2] * 10, [5] * 20, [9] * 20])
+    features = segment_features(table([100.0] * 20, n_ranks=3, valid=valid, p2p_calls=calls))
+    assert features.calls["p2p_calls"].tolist() == [10, 11] * 10
+
+
+def test_absent_segments_are_not_alike_to_present_ones():
+    """Without any feature, only their presence tells them apart from segments of no duration."""
+    valid = np.ones((2, 20), dtype=bool)
+    valid[:, 8:] = False
+    assert not detect(segment_features(table([100.0] * 20, valid=valid))).hit.any()
