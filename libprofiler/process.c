@@ -153,6 +153,13 @@ static uint32_t chunk_step(const struct xw_spool *spool, uint32_t kind, uint32_t
     return size;
 }
 
+void xw_process_make_segment_room(struct xw_process *process)
+{
+    struct xw_spool *spool = &process->spool;
+    if (xw_spool_is_published(spool) && xw_log_room(spool, &spool->segments) < XW_SEGMENT_LOW_WATER)
+        xw_spool_grow(spool, XW_CHUNK_SEGMENTS, chunk_step(spool, XW_CHUNK_SEGMENTS, SEGMENT_LOG_STEP, SEGMENT_LOG_MAX_STEP));
+}
+
 void xw_process_make_room(struct xw_process *process)
 {
     struct xw_spool *spool = &process->spool;
@@ -164,8 +171,8 @@ void xw_process_make_room(struct xw_process *process)
         return;
     if (xw_log_room(spool, &spool->slices) < XW_SLICE_MAX_PAYLOAD)
         xw_spool_grow(spool, XW_CHUNK_SLICES, SLICE_LOG_STEP);
-    if (process->segments.block && xw_log_room(spool, &spool->segments) < XW_SEGMENT_LOW_WATER)
-        xw_spool_grow(spool, XW_CHUNK_SEGMENTS, chunk_step(spool, XW_CHUNK_SEGMENTS, SEGMENT_LOG_STEP, SEGMENT_LOG_MAX_STEP));
+    if (process->segments.block)
+        xw_process_make_segment_room(process);
 }
 
 /* --- slices ---------------------------------------------------------------------------------------------------------------- */

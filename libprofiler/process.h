@@ -106,6 +106,8 @@ void xw_process_calibrate(struct xw_process *process) XW_HIDDEN;
 /* Mark the blocks of threads that have ended, so that others may take them over. Any thread. */
 void xw_process_retire_blocks(struct xw_process *process) XW_HIDDEN;
 
+/* Keep room for segments. By the helper, or by another thread while there is none. */
+void xw_process_make_segment_room(struct xw_process *process) XW_HIDDEN;
 /* Keep some thread blocks free, and room in the logs. Helper only. */
 void xw_process_make_room(struct xw_process *process) XW_HIDDEN;
 

@@ -17,7 +17,7 @@
 #include "counters.h"
 #include "text.h"
 
-#define XW_FIRST_THREADS 3u /* blocks at the start, in memory and again in the file; the shared one among them */
+#define XW_FIRST_THREADS 8u /* blocks at the start, in memory and again in the file; the shared one among them */
 
 /* The counting words of a thread block: groups, then functions. */
 #define XW_BLOCK_WORDS ((XW_N_GROUPS + XW_N_FUNCTIONS) * sizeof(struct xw_quad) / sizeof(uint64_t))

@@ -180,7 +180,7 @@ static void test_full_disk(void **state)
     char path[96];
     snprintf(path, sizeof path, "%s/small", directory);
     assert_int_equal(mkdir(path, 0700), 0);
-    if (mount("crosswind", path, "tmpfs", 0, "size=96k,mode=0700") != 0) {
+    if (mount("crosswind", path, "tmpfs", 0, "size=160k,mode=0700") != 0) {
         print_message("SKIPPED: a full disk: mounting a tmpfs needs root\n");
         skip();
     }
