@@ -71,6 +71,7 @@ int main(int argc, char **argv)
         write_times(30);
     } else if (strcmp(what, "killed") == 0) {
         write_times(40);
+        usleep(100000); /* the spool file is there by then */
         raise(SIGKILL);
     } else if (strcmp(what, "_exit") == 0) {
         write_times(50);

@@ -69,7 +69,7 @@ static void jumped_out_of(int fd, int depth)
         read_for_ever(fd, depth);
     }
     leave = 0;
-    for (int d = 0; d < 40; d++)
+    for (int d = 39; d >= 0; d--) /* deepest first: further in than the call that was left */
         write_at_depth(d);
 }
 

@@ -1,0 +1,45 @@
+/*
+ * longjmp out of a wrapped call, usually from a signal handler that ends a read(): the call will never return, so it must not
+ * look as if it were still running, neither to the heartbeat nor to later calls further in on the stack.
+ */
+#include <setjmp.h>
+
+#include "posix/wrap.h"
+
+static void abandon_running_calls(void)
+{
+    if (!xw_tls_usable(xw_tls_self_offset) || xw_thread.generation != xw_hot->generation || !xw_thread.block)
+        return;
+    int running = 0;
+    for (unsigned layer = 0; layer < XW_N_LAYERS; layer++) {
+        running |= xw_thread.outermost[layer] != 0;
+        xw_thread.outermost[layer] = 0;
+    }
+    if (running && xw_thread.block->head.state != XW_SLOT_SHARED)
+        __atomic_store_n(&xw_thread.block->head.call_group, 0, __ATOMIC_RELEASE);
+}
+
+#define JUMP(name)                                                                                  \
+    __attribute__((noreturn)) void name(struct __jmp_buf_tag *target, int value);                   \
+    static __attribute__((noreturn)) void (*real_##name)(struct __jmp_buf_tag *, int);              \
+    XW_EXPORT __attribute__((noreturn)) void name(struct __jmp_buf_tag *target, int value)          \
+    {                                                                                               \
+        abandon_running_calls();                                                                    \
+        if (XW_REAL(real_##name, #name))                                                            \
+            real_##name(target, value);                                                             \
+        __builtin_trap(); /* a program that can call it has it: found by look_up_early */           \
+    }
+
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(siglongjmp)
+JUMP(__longjmp_chk)
+
+/* Called from signal handlers, where a look-up is not safe. */
+__attribute__((constructor)) static void look_up_early(void)
+{
+    (void)XW_REAL(real_longjmp, "longjmp");
+    (void)XW_REAL(real__longjmp, "_longjmp");
+    (void)XW_REAL(real_siglongjmp, "siglongjmp");
+    (void)XW_REAL(real___longjmp_chk, "__longjmp_chk");
+}
