@@ -7,14 +7,16 @@ is spread over that time, so nothing that was counted is lost, and the sum over 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.profile.model import Column
 from crosswind.profile.spool import SpoolFile
 
-__all__ = ["MAX_SLICES", "Folded", "fold"]
+__all__ = ["MAX_SLICES", "Folded", "Pieces", "fold", "lay"]
 
 MAX_SLICES = 1 << 20  # of one process: 48 days at 4 s
 MAX_PARTS = 1 << 24
@@ -41,7 +43,7 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class _Pieces:
+class Pieces:
     """Stretches of time (index: the slice they belong to), and what was counted in them as (piece, column, value)."""
 
     index: Ints
@@ -71,18 +73,23 @@ def fold(file: SpoolFile, end_ns: int) -> Folded:
     problems: list[str] = []
     records = _plausible(file, problems)
     pieces = _with_rest(file, records, _holes(file, records, end_ns))
-    parts = _cut(pieces, file.slice_ns, problems)
+    return lay(pieces, file.table.columns, file.slice_ns, problems)
+
+
+def lay(pieces: Pieces, columns: Sequence[Column], slice_ns: int, problems: list[str]) -> Folded:
+    """Lay pieces (at least one) on the grid of slices. Their column numbers are positions in `columns`."""
+    parts = _cut(pieces, slice_ns, problems)
     first = int(parts.slice.min())
     n_slices = int(parts.slice.max()) - first + 1
     covered = np.zeros(n_slices, dtype=np.int64)
     np.add.at(covered, parts.slice - first, parts.length)
-    values = _scatter(file, pieces, parts, first, n_slices)
-    gauges = {c.name for c in file.table.columns if c.kind == "gauge"}
+    values = _scatter(pieces, parts, columns, first, n_slices)
+    gauges = {c.name for c in columns if c.kind == "gauge"}
     totals = {name: int(v.max() if name in gauges else v.sum()) for name, v in values.items()}
     return Folded(first, covered, values, totals, tuple(problems))
 
 
-def _plausible(file: SpoolFile, problems: list[str]) -> _Pieces:
+def _plausible(file: SpoolFile, problems: list[str]) -> Pieces:
     """The slice records that lie in the reach of this process."""
     log = file.slices
     start = file.start.real_ns // file.slice_ns
@@ -92,7 +99,7 @@ def _plausible(file: SpoolFile, problems: list[str]) -> _Pieces:
         problems.append(f"{np.count_nonzero(~good)} slice records lie outside the life of the process")
     number = np.cumsum(good) - 1
     keep = good[log.record]
-    return _Pieces(
+    return Pieces(
         index=log.index[good],
         begin=log.begin_ns[good],
         end=np.maximum(log.end_ns, log.begin_ns)[good],
@@ -102,7 +109,7 @@ def _plausible(file: SpoolFile, problems: list[str]) -> _Pieces:
     )
 
 
-def _holes(file: SpoolFile, records: _Pieces, end_ns: int) -> tuple[Ints, Ints]:
+def _holes(file: SpoolFile, records: Pieces, end_ns: int) -> tuple[Ints, Ints]:
     """Begins and ends of the stretches of the process's life that no record covers."""
     least = file.slice_ns // HOLE
     order = np.argsort(records.begin, kind="stable")
@@ -114,7 +121,7 @@ def _holes(file: SpoolFile, records: _Pieces, end_ns: int) -> tuple[Ints, Ints]:
     return begins[hole], np.maximum(ends, begins)[hole]
 
 
-def _with_rest(file: SpoolFile, records: _Pieces, holes: tuple[Ints, Ints]) -> _Pieces:
+def _with_rest(file: SpoolFile, records: Pieces, holes: tuple[Ints, Ints]) -> Pieces:
     """The records, and the holes with what the records lack of the counters."""
     begin, end = holes
     column, rest = _rest(file, records, hole_ns=int((end - begin).sum()))
@@ -123,7 +130,7 @@ def _with_rest(file: SpoolFile, records: _Pieces, holes: tuple[Ints, Ints]) -> _
     upto[:, -1] = rest
     value = np.diff(upto, axis=1, prepend=0)
     n, k = records.index.size, begin.size
-    return _Pieces(
+    return Pieces(
         index=np.concatenate((records.index, begin // file.slice_ns)),
         begin=np.concatenate((records.begin, begin)),
         end=np.concatenate((records.end, end)),
@@ -133,7 +140,7 @@ def _with_rest(file: SpoolFile, records: _Pieces, holes: tuple[Ints, Ints]) -> _
     )
 
 
-def _rest(file: SpoolFile, records: _Pieces, hole_ns: int) -> tuple[Ints, Ints]:
+def _rest(file: SpoolFile, records: Pieces, hole_ns: int) -> tuple[Ints, Ints]:
     """Columns of which the records lack something, and how much.
 
     The records charge a running call to the slices it lies in, the counters learn of it only when it returns: the part
@@ -164,7 +171,7 @@ def _rest(file: SpoolFile, records: _Pieces, hole_ns: int) -> tuple[Ints, Ints]:
     return np.array(column, dtype=np.int64), np.array(rest, dtype=np.int64)
 
 
-def _cut(pieces: _Pieces, slice_ns: int, problems: list[str]) -> _Parts:
+def _cut(pieces: Pieces, slice_ns: int, problems: list[str]) -> _Parts:
     """Cut the pieces that reach into later slices at the boundaries; one that ends just late stays whole."""
     late = pieces.end > (pieces.index + 1) * slice_ns + slice_ns // LATE
     last = np.where(late, np.maximum((pieces.end - 1) // slice_ns, pieces.index), pieces.index)
@@ -183,7 +190,7 @@ def _cut(pieces: _Pieces, slice_ns: int, problems: list[str]) -> _Parts:
     return _Parts(n, number, high - low, (low - begin) / whole, (high - begin) / whole)
 
 
-def _scatter(file: SpoolFile, pieces: _Pieces, parts: _Parts, first: int, n_slices: int) -> dict[str, Ints]:
+def _scatter(pieces: Pieces, parts: _Parts, columns: Sequence[Column], first: int, n_slices: int) -> dict[str, Ints]:
     """Per column name the amounts by slice. Rounded so that the parts of an amount add up to it exactly."""
     n = parts.n[pieces.piece]
     row = np.repeat(np.arange(n.size), n)
@@ -198,7 +205,7 @@ def _scatter(file: SpoolFile, pieces: _Pieces, parts: _Parts, first: int, n_slic
     values = {}
     for number, rows in zip(numbers.tolist(), np.split(order, begins[1:]), strict=True):
         array = np.zeros(n_slices, dtype=np.int64)
-        described = file.table.columns[number]
+        described = columns[number]
         if described.kind == "gauge":
             array[at[rows]] = whole[rows]  # the last record of a slice tells
         else:

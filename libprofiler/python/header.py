@@ -16,7 +16,7 @@ MAX_TEXT = 1 << 12
 MAX_ENTRIES = 1 << 20
 MAX_INT = (1 << 63) - 1
 MAX_BYTES = 8 << 30  # of all arrays of a profile together
-STATES = ("clean", "exited", "killed", "replaced", "running")
+STATES = ("clean", "exited", "killed", "replaced", "running", "short")
 KINDS = ("counter", "gauge")
 
 
@@ -168,6 +168,7 @@ def _process(entry: object) -> Process:
         is_mpi=bool(entry.get("is_mpi", False)),
         lost=_counts(entry, "lost"),
         counters=_text(entry, "counters"),
+        count=integer(entry, "count", 1, MAX_INT) if "count" in entry else 1,
     )
 
 

@@ -7,11 +7,12 @@ from enum import IntEnum, IntFlag
 import numpy as np
 
 __all__ = [
-    "CHUNK", "HEADER", "HEADER_SIZE", "MAGIC", "MAX_CHUNKS", "QUAD_FIELDS", "THREAD_HEAD", "VERSION",
+    "CHUNK", "HEADER", "HEADER_SIZE", "MAGIC", "MAX_CHUNKS", "QUAD_FIELDS", "SHORT_MAGIC", "THREAD_HEAD", "VERSION",
     "ChunkKind", "SliceFlag", "SlotState", "State", "TickSource",
 ]  # fmt: skip
 
 MAGIC = b"XWSPOOL\0"
+SHORT_MAGIC = b"XWSHORT\0"
 VERSION = 1
 HEADER_SIZE = 4096
 MAX_CHUNKS = 96
@@ -49,6 +50,7 @@ class SlotState(IntEnum):
     USED = 1
     RETIRED = 2
     SHARED = 3
+    TAKEN = 4
 
 
 class SliceFlag(IntFlag):

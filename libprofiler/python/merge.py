@@ -14,16 +14,26 @@ from numpy.typing import NDArray
 
 from crosswind.profile.align import align_segments
 from crosswind.profile.errors import FormatError
-from crosswind.profile.fold import MAX_SLICES, Folded, fold
+from crosswind.profile.fold import MAX_SLICES
 from crosswind.profile.layout import SliceFlag
 from crosswind.profile.lifecycle import Ending, Machine, endings
-from crosswind.profile.model import Clock, Column, Job, Process, Profile
+from crosswind.profile.model import Clock, Column, Job, Profile
+from crosswind.profile.rows import Row, short_rows, spool_row
+from crosswind.profile.short import ShortLog
 from crosswind.profile.spool import SpoolFile
-from crosswind.profile.steps import Dropped, group_by_step, main_world, read_spools, worlds_of
+from crosswind.profile.steps import (
+    SHORT_SUFFIX,
+    SPOOL_SUFFIX,
+    Dropped,
+    StepKey,
+    group_by_step,
+    main_world,
+    read_spools,
+    worlds_of,
+)  # fmt: skip
 
 __all__ = ["merge_directory", "merge_files", "merge_spools"]
 
-SUFFIX = ".xws"
 MAX_BYTES = 8 << 30  # of the arrays of one profile
 # Programs that only start others: never what a job is about, unless there is nothing else.
 STARTERS = frozenset((
@@ -40,7 +50,7 @@ def merge_spools(
     now_ns: int | None = None,
     check_owner: bool = True,
 ) -> Profile:
-    """Merge the spool files of one job step.
+    """Merge the spool files and logs of short processes of one job step.
 
     last_seen_ns: when a process was last seen alive, by path; now_ns: UTC, default the clock; both tell how long a
     killed or running process lived. Files that can't be read are listed in `dropped_files`. Raises FormatError when
@@ -51,12 +61,10 @@ def merge_spools(
     steps = group_by_step(files)
     if not steps:
         name = paths[0] if paths else "(no file)"
-        raise FormatError(name, dropped[0][1] if len(dropped) == 1 else f"none of {len(paths)} spool files can be read")
+        raise FormatError(name, dropped[0][1] if len(dropped) == 1 else f"none of {len(paths)} files can be used")
     if len(steps) > 1:
         names = ", ".join(f"{k.job_id}.{k.step_id} (uid {k.uid})" for k in list(steps)[:4])
-        raise FormatError(
-            paths[0], f"the spool files belong to {len(steps)} job steps ({names}): merge them one by one"
-        )
+        raise FormatError(paths[0], f"the files belong to {len(steps)} job steps ({names}): merge them one by one")
     return merge_files(next(iter(steps.values())), dropped, last_seen_ns=last_seen_ns, now_ns=now_ns)
 
 
@@ -67,7 +75,7 @@ def merge_directory(
 
     A file that can't be read is listed with the steps of the job that its name begins with. Raises OSError.
     """
-    paths = sorted(p for p in Path(directory).iterdir() if p.name.endswith(SUFFIX))
+    paths = sorted(p for p in Path(directory).iterdir() if p.suffix in (SPOOL_SUFFIX, SHORT_SUFFIX))
     files, dropped = read_spools(paths, check_owner=check_owner)
     profiles = [
         merge_files(members, [d for d in dropped if _is_named_after(d[0], key.job_id)], now_ns=now_ns)
@@ -77,7 +85,7 @@ def merge_directory(
 
 
 def merge_files(
-    files: Sequence[SpoolFile],
+    files: Sequence[SpoolFile | ShortLog],
     dropped: Sequence[tuple[str, str]] = (),
     *,
     last_seen_ns: Mapping[str, int] | None = None,
@@ -85,32 +93,32 @@ def merge_files(
     machine: Machine | None = None,
 ) -> Profile:
     """Merge files that were read and belong to one step (at least one). Raises FormatError when they are too much."""
-    files, misfits = _fitting(files)
-    ends = endings(files, machine=machine, now_ns=now_ns, last_seen_ns=last_seen_ns)
-    worlds = worlds_of(files)
-    order = _order(files, worlds)
-    files, ends = [files[i] for i in order], [ends[i] for i in order]
-    folded = [fold(f, e.end_ns) for f, e in zip(files, ends, strict=True)]
-    first, n_slices = _span(files, folded)
-    problems = [(f.path, p) for f, d in zip(files, folded, strict=True) for p in (*f.problems, *d.problems)]
-    columns = _columns(files)
+    key = next(iter(group_by_step(files)))
+    fitting, misfits = _fitting(files)
+    spools = [f for f in fitting if isinstance(f, SpoolFile)]
+    worlds = worlds_of(spools)
+    rows = _rows(fitting, worlds, endings(spools, machine=machine, now_ns=now_ns, last_seen_ns=last_seen_ns))
+    if not rows:
+        raise FormatError(files[0].path, "holds no process")
+    first, n_slices = _span(rows)
+    columns = tuple({c.name: c for f in fitting for c in f.table.columns}.values())
     return Profile(
-        job=_job(files, ends, worlds),
-        processes=tuple(_process(f, e) for f, e in zip(files, ends, strict=True)),
+        job=_job(key, rows, worlds),
+        processes=tuple(r.process for r in rows),
         columns=columns,
-        slice_ns=files[0].slice_ns,
+        slice_ns=fitting[0].slice_ns,
         first_slice=first,
         n_slices=n_slices,
-        slices=_grid(folded, columns, first, n_slices),
-        covered_ns=np.stack([_placed(d.covered_ns, d.first - first, n_slices) for d in folded]),
-        totals=_totals(folded, columns),
-        functions=_functions(files),
+        slices=_grid(rows, columns, first, n_slices),
+        covered_ns=np.stack([_placed(r.folded.covered_ns, r.folded.first - first, n_slices) for r in rows]),
+        totals=_totals(rows, columns),
+        functions=_functions(rows),
         segments=align_segments(main_world(worlds)) if worlds else None,
-        clock=_clock(files),
-        lost=dict(sum((Counter(f.lost) for f in files), Counter())),
-        dropped_files=(*dropped, *misfits, *problems),
-        partial=np.array([e.guessed for e in ends], dtype=np.bool_),
-        mpi_functions=frozenset(name for f in files for name, layer in f.table.functions if layer == "mpi"),
+        clock=_clock(spools),
+        lost=dict(sum((Counter(r.process.lost) for r in rows), Counter())),
+        dropped_files=(*dropped, *misfits, *((r.path, p) for r in rows for p in r.problems)),
+        partial=np.array([r.partial for r in rows], dtype=np.bool_),
+        mpi_functions=frozenset(name for f in fitting for name, layer in f.table.functions if layer == "mpi"),
     )
 
 
@@ -119,12 +127,12 @@ def _is_named_after(path: str, job_id: str) -> bool:
     return Path(path).name.startswith(re.sub(r"[^0-9A-Za-z_-]", "_", job_id) + ".")
 
 
-def _fitting(files: Sequence[SpoolFile]) -> tuple[list[SpoolFile], Dropped]:
+def _fitting(files: Sequence[SpoolFile | ShortLog]) -> tuple[list[SpoolFile | ShortLog], Dropped]:
     """The files that agree on the slice length and on what their columns are, and lie near one another in time."""
     slice_ns = Counter(f.slice_ns for f in files).most_common(1)[0][0]
-    middle = sorted(f.start.real_ns for f in files)[len(files) // 2]
+    middle = sorted(_begin(f) for f in files)[len(files) // 2]
     described: dict[str, Column] = {}
-    fitting: list[SpoolFile] = []
+    fitting: list[SpoolFile | ShortLog] = []
     misfits: Dropped = []
     for file in files:
         columns = {c.name: c for c in file.table.columns}
@@ -133,7 +141,7 @@ def _fitting(files: Sequence[SpoolFile]) -> tuple[list[SpoolFile], Dropped]:
             misfits.append((file.path, f"has slices of {file.slice_ns / 1e9:g} s, the job has {slice_ns / 1e9:g} s"))
         elif clash:
             misfits.append((file.path, f"has another idea of the column {clash[0]} than the rest of the job"))
-        elif abs(file.start.real_ns - middle) // slice_ns >= MAX_SLICES:
+        elif abs(_begin(file) - middle) // slice_ns >= MAX_SLICES:
             misfits.append((file.path, "began too far away in time from the rest of the job"))
         else:
             described |= columns
@@ -141,21 +149,28 @@ def _fitting(files: Sequence[SpoolFile]) -> tuple[list[SpoolFile], Dropped]:
     return fitting, misfits
 
 
-def _order(files: Sequence[SpoolFile], worlds: Sequence[list[SpoolFile]]) -> list[int]:
-    """MPI ranks by rank, world by world, then the others by start."""
-    place = {id(f): i for i, f in enumerate(files)}
-    ranked = [place[id(f)] for world in worlds for f in world]
-    others = sorted(set(range(len(files))) - set(ranked), key=lambda i: (files[i].start.real_ns, files[i].pid))
-    return ranked + others
+def _begin(file: SpoolFile | ShortLog) -> int:
+    return file.start.real_ns if isinstance(file, SpoolFile) else file.start_ns
 
 
-def _span(files: Sequence[SpoolFile], folded: Sequence[Folded]) -> tuple[int, int]:
+def _rows(
+    files: Sequence[SpoolFile | ShortLog], worlds: Sequence[list[SpoolFile]], ends: Sequence[Ending]
+) -> list[Row]:
+    """MPI ranks by rank, world by world, then the other processes by start, then the short ones."""
+    spools = [f for f in files if isinstance(f, SpoolFile)]
+    row_of = {id(f): spool_row(f, e) for f, e in zip(spools, ends, strict=True)}
+    ranked = [row_of.pop(id(f)) for world in worlds for f in world]
+    others = sorted(row_of.values(), key=lambda r: (r.process.start_ns, r.process.host, r.process.pid))
+    return ranked + others + [row for f in files if isinstance(f, ShortLog) for row in short_rows(f)]
+
+
+def _span(rows: Sequence[Row]) -> tuple[int, int]:
     """First slice and number of slices of the job; refused if its arrays would not fit."""
-    first = min(d.first for d in folded)
-    n_slices = max(d.first + d.covered_ns.size for d in folded) - first
-    metrics = {name for d in folded for name in d.values}
-    if len(files) * n_slices * (len(metrics) + 1) * 8 > MAX_BYTES:
-        raise FormatError(files[0].path, f"{len(files)} processes over {n_slices} slices are too much for one profile")
+    first = min(r.folded.first for r in rows)
+    n_slices = max(r.folded.first + r.folded.covered_ns.size for r in rows) - first
+    metrics = {name for r in rows for name in r.folded.values}
+    if len(rows) * n_slices * (len(metrics) + 1) * 8 > MAX_BYTES:
+        raise FormatError(rows[0].path, f"{len(rows)} processes over {n_slices} slices are too much for one profile")
     return first, n_slices
 
 
@@ -165,70 +180,42 @@ def _placed(values: NDArray[np.int64], at: int, n: int) -> NDArray[np.int64]:
     return out
 
 
-def _columns(files: Sequence[SpoolFile]) -> tuple[Column, ...]:
-    return tuple({c.name: c for f in files for c in f.table.columns}.values())
-
-
-def _grid(folded: Sequence[Folded], columns: Sequence[Column], first: int, n: int) -> dict[str, NDArray[np.int64]]:
+def _grid(rows: Sequence[Row], columns: Sequence[Column], first: int, n: int) -> dict[str, NDArray[np.int64]]:
     """Per metric int64 [process, slice]."""
     slices = {}
-    for column in columns:
-        if any(column.name in d.values for d in folded):
-            array = np.zeros((len(folded), n), dtype=np.int64)
-            for row, d in enumerate(folded):
-                if column.name in d.values:
-                    array[row] = _placed(d.values[column.name], d.first - first, n)
-            slices[column.name] = array
+    for name in (c.name for c in columns):
+        if any(name in r.folded.values for r in rows):
+            slices[name] = np.zeros((len(rows), n), dtype=np.int64)
+            for line, row in zip(slices[name], rows, strict=True):
+                if name in row.folded.values:
+                    line[:] = _placed(row.folded.values[name], row.folded.first - first, n)
     return slices
 
 
-def _totals(folded: Sequence[Folded], columns: Sequence[Column]) -> dict[str, NDArray[np.int64]]:
+def _totals(rows: Sequence[Row], columns: Sequence[Column]) -> dict[str, NDArray[np.int64]]:
     """Per metric int64 [process]."""
-    totals = {c.name: np.array([d.totals.get(c.name, 0) for d in folded], dtype=np.int64) for c in columns}
+    totals = {c.name: np.array([r.folded.totals.get(c.name, 0) for r in rows], dtype=np.int64) for c in columns}
     return {name: values for name, values in totals.items() if values.any()}
 
 
-def _functions(files: Sequence[SpoolFile]) -> dict[str, NDArray[np.int64]]:
+def _functions(rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
     """Per function name int64 [process, 4]: calls, bytes out, bytes in, ns."""
-    functions: dict[str, NDArray[np.int64]] = {}
-    for row, file in enumerate(files):
-        quads = file.functions.copy()
-        quads[:, 3] = file.ticks_to_ns(quads[:, 3])
-        for (name, _), quad in zip(file.table.functions, quads, strict=True):
-            if quad.any():
-                functions.setdefault(name, np.zeros((len(files), 4), dtype=np.int64))[row] = quad
-    return functions
+    names = dict.fromkeys(name for r in rows for name in r.functions)
+    none = np.zeros(4, dtype=np.int64)
+    return {name: np.stack([r.functions.get(name, none) for r in rows]) for name in names}
 
 
-def _process(file: SpoolFile, end: Ending) -> Process:
-    return Process(
-        host=file.host,
-        pid=file.pid,
-        rank=file.rank,
-        exe=file.exe,
-        uid=file.uid,
-        start_ns=file.start.real_ns,
-        end_ns=end.end_ns,
-        state=end.state,
-        is_mpi=file.ranks > 0,
-        lost=file.lost,
-        counters=file.counters,
-    )
-
-
-def _job(files: Sequence[SpoolFile], ends: Sequence[Ending], worlds: Sequence[list[SpoolFile]]) -> Job:
-    """Files and ends in the order of the profile."""
-    key = next(iter(group_by_step(files)))
+def _job(key: StepKey, rows: Sequence[Row], worlds: Sequence[list[SpoolFile]]) -> Job:
     return Job(
         id=key.job_id,
         step=key.step_id,
         user=_user(key.uid),
         uid=key.uid,
-        hosts=tuple(dict.fromkeys(f.host for f in files)),
+        hosts=tuple(dict.fromkeys(r.process.host for r in rows)),
         ranks=max((w[0].ranks for w in worlds), default=0),
-        start_ns=min(f.start.real_ns for f in files),
-        end_ns=max(e.end_ns for e in ends),
-        command=_command(files, ends, worlds),
+        start_ns=min(r.process.start_ns for r in rows),
+        end_ns=max(r.process.end_ns for r in rows),
+        command=_command(rows, worlds),
         mpi=next((f.mpi for w in worlds for f in w if f.mpi), ""),
     )
 
@@ -240,19 +227,23 @@ def _user(uid: int) -> str:
         return str(uid)
 
 
-def _command(files: Sequence[SpoolFile], ends: Sequence[Ending], worlds: Sequence[list[SpoolFile]]) -> str:
+def _command(rows: Sequence[Row], worlds: Sequence[list[SpoolFile]]) -> str:
     """Base name of rank 0's executable; without MPI that of the longest-living process, starters of others aside."""
     if worlds:
         return main_world(worlds)[0].exe
-    lives = [(f.exe not in STARTERS, e.end_ns - f.start.real_ns, f.exe) for f, e in zip(files, ends, strict=True)]
-    return max(lives, key=lambda life: life[:2])[2]
+
+    def weight(row: Row) -> tuple[bool, bool, int]:
+        p = row.process
+        return p.exe not in STARTERS, p.state != "short", p.end_ns - p.start_ns
+
+    return max(rows, key=weight).process.exe
 
 
 def _clock(files: Sequence[SpoolFile]) -> Clock:
     """What the slices say about the nodes' clocks. How late slices close is told by those that a boundary ended."""
-    flags = np.concatenate([f.slices.flags for f in files])
-    if not flags.size:
+    if not any(len(f.slices) for f in files):
         return Clock()
+    flags = np.concatenate([f.slices.flags for f in files])
     late = np.concatenate([f.slices.end_ns - (f.slices.index + 1) * f.slice_ns for f in files])
     late = late[(flags & (SliceFlag.LAST | SliceFlag.GAP)) == 0] / 1e6
     return Clock(

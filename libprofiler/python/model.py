@@ -57,8 +57,9 @@ class Process:
     """One process image (an exec makes a new one).
 
     state: ``clean`` (destructors ran), ``exited`` (_exit), ``killed`` (gone without a word: SIGKILL, crash, time
-    limit), ``replaced`` (by exec) or ``running``. rank is None outside MPI and launchers. lost: what its library had to
-    drop, by name.
+    limit), ``replaced`` (by exec), ``running``, or ``short``: a row that stands for `count` processes of one executable
+    that each ended before they were worth a spool file (pid 0). rank is None outside MPI and launchers. lost: what its
+    library had to drop, by name. counters: what the processor counters gave, in words.
     """
 
     host: str
@@ -72,6 +73,7 @@ class Process:
     is_mpi: bool = False
     lost: dict[str, int] = field(default_factory=dict)
     counters: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,27 @@ from numpy.typing import NDArray
 
 from crosswind.profile import varint
 
-__all__ = ["SegmentLog", "SliceLog", "read_segments", "read_slices"]
+__all__ = [
+    "MAX_RECORDS",
+    "MAX_VALUE",
+    "SegmentLog",
+    "SliceLog",
+    "fixed",
+    "numbered",
+    "prefix",
+    "read_segments",
+    "read_slices",
+    "walk",
+]
 
 RECORD = struct.Struct("<II")  # length, crc
 MAX_RECORDS = 1 << 22
 MAX_VALUE = 1 << 62
 SLICE_HEAD = 8  # numbers before the pairs
 SEGMENT_HEAD = 5  # numbers before the values
+
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -28,16 +42,16 @@ class SliceLog:
     cost_ns: CPU time that closing the slice took. record, column, value: the value of a column in a record.
     """
 
-    index: NDArray[np.int64]
-    flags: NDArray[np.int64]
-    begin_ns: NDArray[np.int64]
-    end_ns: NDArray[np.int64]
-    offset_ns: NDArray[np.int64]
-    max_error_us: NDArray[np.int64]
-    cost_ns: NDArray[np.int64]
-    record: NDArray[np.int64]
-    column: NDArray[np.int64]
-    value: NDArray[np.int64]
+    index: Ints
+    flags: Ints
+    begin_ns: Ints
+    end_ns: Ints
+    offset_ns: Ints
+    max_error_us: Ints
+    cost_ns: Ints
+    record: Ints
+    column: Ints
+    value: Ints
 
     def __len__(self) -> int:
         return int(self.index.size)
@@ -51,12 +65,12 @@ class SegmentLog:
     of the function that closed it. signature: 32 bits. values: [record, field], fields in the order of the table.
     """
 
-    index: NDArray[np.int64]
-    count: NDArray[np.int64]
-    begin_tick: NDArray[np.int64]
-    function: NDArray[np.int64]
-    signature: NDArray[np.int64]
-    values: NDArray[np.int64]
+    index: Ints
+    count: Ints
+    begin_tick: Ints
+    function: Ints
+    signature: Ints
+    values: Ints
 
     def __len__(self) -> int:
         return int(self.index.size)
@@ -86,19 +100,19 @@ def read_segments(chunks: list[bytes], n_fields: int, n_functions: int) -> tuple
     return SegmentLog(*_joined(logs)), problems
 
 
-def _joined(logs: Sequence[SliceLog | SegmentLog]) -> Iterator[NDArray[np.int64]]:
+def _joined(logs: Sequence[SliceLog | SegmentLog]) -> Iterator[Ints]:
     """The fields of all logs, one after the other."""
     for field in fields(logs[0]):
         yield np.concatenate([getattr(log, field.name) for log in logs])
 
 
 def _report(what: str, good: NDArray[np.bool_], problems: list[str]) -> None:
-    bad = int(good.size - _prefix(good))
+    bad = int(good.size - prefix(good))
     if bad:
         problems.append(f"{bad} {what} records dropped: impossible content")
 
 
-def _prefix(good: NDArray[np.bool_]) -> int:
+def prefix(good: NDArray[np.bool_]) -> int:
     """How many records before the first bad one."""
     return int(good.size if good.all() else np.argmin(good))
 
@@ -107,10 +121,10 @@ def _chunks(chunks: list[bytes], longest: int, what: str, problems: list[str]) -
     """The numbers of each chunk's committed records; at least one chunk, if need be an empty one."""
     budget = MAX_RECORDS
     for chunk in chunks or [b""]:
-        starts, lengths, crcs, complaint = _walk(chunk, longest, budget)
+        starts, lengths, crcs, complaint = walk(chunk, longest, budget)
         data = np.frombuffer(chunk, dtype=np.uint8)
         good = varint.crc32c(data, starts, lengths) == crcs
-        n = _prefix(good)
+        n = prefix(good)
         if n < good.size:
             complaint = f"{good.size - n} {what} records dropped: wrong checksum"
         elif complaint:
@@ -121,9 +135,7 @@ def _chunks(chunks: list[bytes], longest: int, what: str, problems: list[str]) -
         yield varint.decode(data, starts[:n], lengths[:n])
 
 
-def _walk(
-    chunk: bytes, longest: int, most: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32], str]:
+def walk(chunk: bytes, longest: int, most: int) -> tuple[Ints, Ints, NDArray[np.uint32], str]:
     """Starts, lengths and checksums of the records of a chunk, and why it ended early, if it did."""
     starts, lengths, crcs, at, complaint = [], [], [], 0, ""
     end = len(chunk) - RECORD.size
@@ -152,15 +164,17 @@ def _slices(
     """Good records of a chunk up to the first bad one; which were good."""
     pairs = numbers.count - SLICE_HEAD
     good = numbers.good & (pairs >= 0) & (pairs % 2 == 0)
-    head = _fixed(numbers, good, SLICE_HEAD)
+    head = fixed(numbers, good, SLICE_HEAD)
     index, index_good = _running_index(head[:, 0], MAX_VALUE // slice_ns)
     signed = varint.unzigzag(head[:, 2:5].reshape(-1)).reshape(-1, 3)
     good = good & index_good & (head[:, 7] == np.maximum(pairs, 0) // 2) & (head[:, 1] < 1 << 16)
     good &= (np.abs(signed) < MAX_VALUE).all(axis=1) & (signed > -MAX_VALUE).all(axis=1)
     good &= (head[:, 5:7] < MAX_VALUE).all(axis=1)
-    record, column, value, pairs_good = _pairs(numbers, np.where(good, pairs // 2, 0), n_columns)
-    good &= pairs_good
-    n = _prefix(good)
+    record, column, at, possible = numbered(
+        numbers, numbers.first + SLICE_HEAD, np.where(good, pairs // 2, 0), stride=2, limit=n_columns
+    )
+    good &= possible
+    n = prefix(good)
     base = index[:n] * slice_ns
     keep = record < n
     log = SliceLog(
@@ -173,34 +187,38 @@ def _slices(
         cost_ns=head[:n, 6].astype(np.int64),
         record=record[keep] + first_record,
         column=column[keep],
-        value=value[keep],
+        value=numbers.values[at[keep]].astype(np.int64),
     )
     return log, good
 
 
-def _pairs(
-    numbers: varint.Varints, count: NDArray[np.int64], n_columns: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """(record, column, value) of all pairs; per record whether its pairs are possible."""
+def numbered(
+    numbers: varint.Varints, first: Ints, count: Ints, stride: int, limit: int
+) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+    """Lists of `count` entries, each a number coded as the difference to (the one before + 1), then stride - 1 values.
+
+    first: where the list of each record begins in numbers.values. Returns (record, number, position of its first value)
+    of all entries, and per record whether all its numbers are below the limit and its values below MAX_VALUE.
+    """
     record = np.repeat(np.arange(count.size), count)
     nth = np.arange(record.size) - np.repeat(np.cumsum(count) - count, count)
-    at = numbers.first[record] + SLICE_HEAD + 2 * nth
-    skip, value = numbers.values[at], numbers.values[at + 1]
-    possible = (skip < n_columns) & (value < MAX_VALUE)
-    step = np.where(possible, skip, 0).astype(np.int64) + 1
-    total = np.cumsum(step)
+    at = first[record] + stride * nth
+    possible = numbers.values[at] < limit
+    for k in range(1, stride):
+        possible &= numbers.values[at + k] < MAX_VALUE
+    total = np.cumsum(np.where(possible, numbers.values[at], 0).astype(np.int64) + 1)
     before = np.concatenate(([0], total))[np.cumsum(count) - count]
-    column = total - before[record] - 1
-    possible &= column < n_columns
+    number = total - before[record] - 1
+    possible &= number < limit
     good = np.ones(count.size, dtype=np.bool_)
     good[record[~possible]] = False
-    return record, column, np.where(possible, value, 0).astype(np.int64), good
+    return record, number, at + 1, good
 
 
 def _segments(numbers: varint.Varints, n_fields: int, n_functions: int) -> tuple[SegmentLog, NDArray[np.bool_]]:
     """Good records of a chunk up to the first bad one; which were good."""
     good = numbers.good & (numbers.count == SEGMENT_HEAD + n_fields)
-    rows = _fixed(numbers, good, SEGMENT_HEAD + n_fields)
+    rows = fixed(numbers, good, SEGMENT_HEAD + n_fields)
     index, index_good = _running_index(rows[:, 0], MAX_VALUE)
     good = good & index_good & (rows[:, 1] > 0) & (rows[:, 1] < 1 << 32) & (rows[:, 3] < max(n_functions, 1))
     good &= (rows[:, 4] < 1 << 32) & (rows[:, SEGMENT_HEAD:] < MAX_VALUE).all(axis=1)
@@ -208,13 +226,13 @@ def _segments(numbers: varint.Varints, n_fields: int, n_functions: int) -> tuple
     # begin[i] = end[i - 1] + step[i], end[i] = begin[i] + duration[i]; from 0, modulo 2**64
     begin = (np.cumsum(varint.unzigzag(rows[:, 2]).view(np.uint64)) + np.cumsum(duration) - duration).view(np.int64)
     good &= (begin >= 0) & (begin < MAX_VALUE)
-    n = _prefix(good)
+    n = prefix(good)
     signed = rows[:n].astype(np.int64)
     log = SegmentLog(index[:n], signed[:, 1], begin[:n], signed[:, 3], signed[:, 4], signed[:, SEGMENT_HEAD:])
     return log, good
 
 
-def _fixed(numbers: varint.Varints, good: NDArray[np.bool_], width: int) -> NDArray[np.uint64]:
+def fixed(numbers: varint.Varints, good: NDArray[np.bool_], width: int) -> NDArray[np.uint64]:
     """The first `width` numbers of each record, uint64 [record, width]; zeros for bad records."""
     out = np.zeros((good.size, width), dtype=np.uint64)
     rows = np.flatnonzero(good)
@@ -222,7 +240,7 @@ def _fixed(numbers: varint.Varints, good: NDArray[np.bool_], width: int) -> NDAr
     return out
 
 
-def _running_index(steps: NDArray[np.uint64], limit: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _running_index(steps: NDArray[np.uint64], limit: int) -> tuple[Ints, NDArray[np.bool_]]:
     """The numbers of which `steps` are the differences, from zero; where they stay below the limit."""
     possible = steps < limit
     total = np.cumsum(np.where(possible, steps, 0).astype(np.float64))

@@ -7,35 +7,32 @@ believed is left out and listed in `problems`.
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.profile import layout
+from crosswind.profile.container import (
+    MAX_COUNT,
+    MAX_FILE,
+    MAX_TABLE,
+    Instant,
+    check_header,
+    header_instant,
+    header_text,
+    read_file,
+    read_table,
+)  # fmt: skip
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import ChunkKind, SlotState, State, TickSource
 from crosswind.profile.records import SegmentLog, SliceLog, read_segments, read_slices
-from crosswind.profile.table import Table, TableError, parse_table
+from crosswind.profile.table import Table, TableError
 
 __all__ = ["Instant", "RunningCall", "SpoolFile", "read_spool"]
 
-MAX_FILE = 256 << 20
-MAX_TABLE = 1 << 20
-MAX_COUNT = 1 << 62
-SLICE_RANGE_NS = (1_000_000, 86_400_000_000_000)
 HZ_RANGE = (10_000.0, 1e11)
 TEXTS = ("boot_id", "host", "exe", "job_id", "step_id", "mpi", "counters")
-
-
-@dataclass(frozen=True)
-class Instant:
-    """One reading of all clocks: CLOCK_REALTIME and CLOCK_MONOTONIC in ns, and the tick of the wrappers."""
-
-    real_ns: int
-    mono_ns: int
-    tick: int
 
 
 @dataclass(frozen=True)
@@ -100,11 +97,11 @@ class SpoolFile:
 
 def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
     """Read a spool file. Raises FormatError when it is none or nothing in it can be believed, OSError on opening it."""
-    data, status = _read(path)
-    header = _header(data, path)
+    data, status = read_file(path)
+    header = check_header(data, layout.MAGIC, path)
     problems: list[str] = []
     try:
-        table = _table(data, header)
+        table = read_table(data, header)
         chunks = _chunks(data, header, problems)
         blocks = _blocks(chunks[ChunkKind.THREADS], header, table)
         groups, functions = _counters(blocks, table)
@@ -116,7 +113,7 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
     )
     problems += slice_problems + segment_problems
     ended = bool(header["state"] != State.RUNNING and header["end"]["real_ns"])
-    start, end = _instant(header["start"]), _instant(header["end"]) if ended else None
+    start, end = header_instant(header["start"]), header_instant(header["end"]) if ended else None
     tick_source = TickSource(header["tick_source"])
     return SpoolFile(
         path=os.fspath(path),
@@ -136,7 +133,7 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         start=start,
         end=end,
         lost={name: min(int(n), MAX_COUNT) for name, n in zip(table.lost, header["lost"], strict=False) if n},
-        **{name: _text(header[name]) for name in TEXTS},
+        **{name: header_text(header[name]) for name in TEXTS},
         slices=slices,
         segments=segments,
         groups=groups,
@@ -144,57 +141,6 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         n_threads=sum(int(np.count_nonzero(_used(b) & (b["head"]["state"] != SlotState.SHARED))) for b in blocks),
         running=_running(blocks, table),
         problems=tuple(problems),
-    )
-
-
-def _read(path: str | os.PathLike[str]) -> tuple[bytes, os.stat_result]:
-    """The whole file. It is read, not mapped: a file cut short by its owner meanwhile must not kill the reader."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if os.path.islink(path):
-            raise FormatError(path, "is a symbolic link, no spool file") from None
-        raise error
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise FormatError(path, "is no regular file")
-        if status.st_size > MAX_FILE:
-            raise FormatError(path, f"is larger than {MAX_FILE >> 20} MiB, so it is no spool file")
-        return file.read(status.st_size), status
-
-
-def _header(data: bytes, path: str | os.PathLike[str]) -> np.void:
-    """The header, with the fields that sizes are computed from checked."""
-    if len(data) >= layout.HEADER_SIZE and not any(data[: len(layout.MAGIC)]):
-        raise FormatError(path, "has no header yet: its process is just starting, or died then")
-    if len(data) < layout.HEADER_SIZE or not data.startswith(layout.MAGIC):
-        raise FormatError(path, "is not a Crosswind spool file, or cut off in its header")
-    header = np.frombuffer(data, dtype=layout.HEADER, count=1)[0]
-    if header["version"] != layout.VERSION:
-        raise FormatError(
-            path,
-            f"has spool format version {header['version']}; this Crosswind reads version {layout.VERSION}: update it",
-        )
-    if not SLICE_RANGE_NS[0] <= header["slice_ns"] <= SLICE_RANGE_NS[1]:
-        raise FormatError(path, "its header has an impossible slice length")
-    if header["state"] not in set(State) or header["tick_source"] not in set(TickSource):
-        raise FormatError(path, "its header has an unknown state or clock")
-    if max(int(header[i][f]) for i in ("start", "end") for f in ("real_ns", "mono_ns", "tick")) >= MAX_COUNT:
-        raise FormatError(path, "its header has impossible times")
-    return header
-
-
-def _table(data: bytes, header: np.void) -> Table:
-    offset, size = int(header["table_offset"]), int(header["table_size"])
-    if size > MAX_TABLE or offset + size > len(data):
-        raise TableError("its table of columns lies outside the file")
-    return parse_table(
-        data[offset : offset + size],
-        n_columns=int(header["n_columns"]),
-        n_groups=int(header["n_groups"]),
-        n_functions=int(header["n_functions"]),
-        n_lost=int(header["n_lost"]),
     )
 
 
@@ -264,10 +210,6 @@ def _running(blocks: list[NDArray[np.void]], table: Table) -> tuple[RunningCall,
     return tuple(calls)
 
 
-def _instant(instant: np.void) -> Instant:
-    return Instant(*(int(instant[name]) for name in ("real_ns", "mono_ns", "tick")))
-
-
 def _tick_hz(source: TickSource, stated: int, start: Instant, end: Instant | None, problems: list[str]) -> float:
     """Ticks per second: as the process measured it, else between its start and end, else unknown (0)."""
     if source == TickSource.MONOTONIC:
@@ -281,9 +223,3 @@ def _tick_hz(source: TickSource, stated: int, start: Instant, end: Instant | Non
         problems.append("the rate of its cycle counter is not known: times are left out")
         return 0.0
     return measured
-
-
-def _text(raw: np.bytes_) -> str:
-    """A text of the header up to its NUL, without control characters."""
-    text = bytes(raw).split(b"\0", 1)[0].decode("utf-8", errors="replace")
-    return "".join(c if c.isprintable() else "?" for c in text)

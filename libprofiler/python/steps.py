@@ -1,4 +1,4 @@
-"""Which spool files belong together: the files of a job step, and in it the processes of each MPI_COMM_WORLD."""
+"""Which files of a spool directory belong together: those of a job step, and in it the ranks of each MPI_COMM_WORLD."""
 
 from __future__ import annotations
 
@@ -7,10 +7,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from crosswind.profile.errors import FormatError
+from crosswind.profile.short import ShortLog, read_short_log
 from crosswind.profile.spool import SpoolFile, read_spool
 
-__all__ = ["Dropped", "StepKey", "group_by_step", "main_world", "read_spools", "worlds_of"]
+__all__ = [
+    "SHORT_SUFFIX",
+    "SPOOL_SUFFIX",
+    "Dropped",
+    "StepKey",
+    "group_by_step",
+    "main_world",
+    "read_spools",
+    "worlds_of",
+]
 
+SPOOL_SUFFIX = ".xws"
+SHORT_SUFFIX = ".xwl"
 Dropped = list[tuple[str, str]]
 
 
@@ -25,16 +37,16 @@ class StepKey:
 
 def read_spools(
     paths: Iterable[str | os.PathLike[str]], *, check_owner: bool = True
-) -> tuple[list[SpoolFile], Dropped]:
-    """Read files; those that can't be believed come back as (path, reason).
+) -> tuple[list[SpoolFile | ShortLog], Dropped]:
+    """Read spool files and logs of short processes; those that can't be believed come back as (path, reason).
 
     A file must belong to the user that its header names, so that nobody can speak for another.
     """
-    files: list[SpoolFile] = []
+    files: list[SpoolFile | ShortLog] = []
     dropped: Dropped = []
     for path in paths:
         try:
-            file = read_spool(path)
+            file = read_short_log(path) if os.fspath(path).endswith(SHORT_SUFFIX) else read_spool(path)
         except FormatError as error:
             dropped.append((error.path, error.reason))
         except OSError as error:
@@ -48,19 +60,23 @@ def read_spools(
     return files, dropped
 
 
-def group_by_step(files: Iterable[SpoolFile]) -> dict[StepKey, list[SpoolFile]]:
-    """The files of each job step. Processes outside any job are grouped by family: each tree of processes is a step."""
-    groups: dict[StepKey, list[SpoolFile]] = {}
+def group_by_step(files: Iterable[SpoolFile | ShortLog]) -> dict[StepKey, list[SpoolFile | ShortLog]]:
+    """The files of each job step.
+
+    Processes outside any job are grouped by family: each tree of processes is a step. Short ones outside any job are
+    left out: there is nothing to report them with.
+    """
+    groups: dict[StepKey, list[SpoolFile | ShortLog]] = {}
     homeless: list[SpoolFile] = []
     for file in files:
         if file.job_id:
             groups.setdefault(StepKey(file.job_id, file.step_id, file.uid), []).append(file)
-        else:
+        elif isinstance(file, SpoolFile):
             homeless.append(file)
     for family in _families(homeless):
         head = family[0]
         name = f"{head.host}.{head.pid}.{head.start.real_ns // 1_000_000_000}"
-        groups[StepKey(name, head.step_id, head.uid)] = family
+        groups[StepKey(name, head.step_id, head.uid)] = list(family)
     return groups
 
 

@@ -68,6 +68,7 @@ def _process(process: Process, partial: bool) -> dict[str, Any]:
         "pid": process.pid,
         "rank": process.rank,
         "exe": process.exe,
+        "count": process.count,
         "mpi": process.is_mpi,
         "start": process.start_ns / SECOND_NS,
         "end": process.end_ns / SECOND_NS,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,21 +48,20 @@ def crc32c(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[
     return out
 
 
+@dataclass(frozen=True)
 class Varints:
     """The numbers in a run of records.
 
-    values: uint64 [number]. first: int64 [record], where each record's numbers begin. count: int64 [record]. good: bool
-    [record], false where the last number of a record is cut off or one is wider than 64 bits.
+    values: uint64 [number]. end: int64 [number], the byte behind each, from the begin of its record. first: int64
+    [record], where each record's numbers begin. count: int64 [record]. good: bool [record], false where the last number
+    of a record is cut off or one is wider than 64 bits.
     """
 
-    def __init__(
-        self,
-        values: NDArray[np.uint64],
-        first: NDArray[np.int64],
-        count: NDArray[np.int64],
-        good: NDArray[np.bool_],
-    ) -> None:
-        self.values, self.first, self.count, self.good = values, first, count, good
+    values: NDArray[np.uint64]
+    end: NDArray[np.int64]
+    first: NDArray[np.int64]
+    count: NDArray[np.int64]
+    good: NDArray[np.bool_]
 
 
 def decode(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Varints:
@@ -84,7 +85,8 @@ def decode(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[
     first = np.concatenate(([0], after[:-1])) if after.size else after
     n_too_wide = np.concatenate(([0], np.cumsum(too_wide)))
     good = ~cut_off & (n_too_wide[after] == n_too_wide[first]) & has_bytes
-    return Varints(values, first, after - first, good)
+    end = ends + 1 - np.repeat(record_ends - lengths, after - first)
+    return Varints(values, end, first, after - first, good)
 
 
 def _gather(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -1,0 +1,157 @@
+"""Reads the log in which the short processes of a job step leave one record each (format.h)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.profile import layout, varint
+from crosswind.profile.container import check_header, header_instant, header_text, read_file, read_table
+from crosswind.profile.errors import FormatError
+from crosswind.profile.fold import Pieces
+from crosswind.profile.records import MAX_RECORDS, MAX_VALUE, fixed, numbered, prefix, walk
+from crosswind.profile.table import Table, TableError
+
+__all__ = ["ShortLog", "read_short_log"]
+
+HEAD = 7  # numbers in front of the name: pid, parent, rank + 1, state, begin, duration, length of the name
+MAX_HEAD = 10 * HEAD
+MAX_NAME = 64
+FUNCTION_STRIDE = 5  # number, calls, bytes out, bytes in, ns
+MAX_DURATION_NS = 86_400_000_000_000
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ShortLog:
+    """The short processes of one job step, user and node.
+
+    pid, parent_pid: int64 [process]. exe: index into `names`, int64 [process]. pieces: when each process lived and what
+    it counted. functions: (process, function, calls, bytes out, bytes in, ns) rows, int64 [row, 6].
+    """
+
+    path: str
+    owner_uid: int
+    mtime_ns: int
+    table: Table
+    uid: int
+    slice_ns: int
+    start_ns: int
+    boot_id: str
+    host: str
+    job_id: str
+    step_id: str
+    pid: Ints
+    parent_pid: Ints
+    exe: Ints
+    names: tuple[str, ...]
+    pieces: Pieces
+    functions: Ints
+    problems: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return int(self.pid.size)
+
+
+def read_short_log(path: str | os.PathLike[str]) -> ShortLog:
+    """Read a log of short processes. Raises FormatError when it is none, OSError on opening it."""
+    data, status = read_file(path)
+    header = check_header(data, layout.SHORT_MAGIC, path)
+    try:
+        table = read_table(data, header)
+    except TableError as error:
+        raise FormatError(path, str(error)) from None
+    slice_ns = int(header["slice_ns"])
+    body = data[int(header["table_offset"]) + int(header["table_size"]) :]
+    head, names, pieces, functions, problems = _records(body, table, slice_ns)
+    exes, exe = np.unique(np.array(names, dtype=object), return_inverse=True) if names else ((), np.zeros(0, np.int64))
+    return ShortLog(
+        path=os.fspath(path),
+        owner_uid=status.st_uid,
+        mtime_ns=status.st_mtime_ns,
+        table=table,
+        uid=int(header["uid"]),
+        slice_ns=slice_ns,
+        start_ns=header_instant(header["start"]).real_ns,
+        **{name: header_text(header[name]) for name in ("boot_id", "host", "job_id", "step_id")},
+        pid=head[:, 0],
+        parent_pid=head[:, 1],
+        exe=exe.astype(np.int64),
+        names=tuple(header_text(np.bytes_(name)) for name in exes),
+        pieces=pieces,
+        functions=functions,
+        problems=tuple(problems),
+    )
+
+
+def _records(body: bytes, table: Table, slice_ns: int) -> tuple[Ints, list[bytes], Pieces, Ints, list[str]]:
+    """Heads [process, 7], names, pieces and functions of all records before the first that can't be believed."""
+    n_columns, n_functions = len(table.columns), len(table.functions)
+    longest = MAX_HEAD + MAX_NAME + 10 * (2 + 2 * n_columns + FUNCTION_STRIDE * n_functions)
+    starts, lengths, crcs, complaint = walk(body, longest, MAX_RECORDS)
+    data = np.frombuffer(body, dtype=np.uint8)
+    n = prefix(varint.crc32c(data, starts, lengths) == crcs)
+    head, behind, good = _heads(data, starts[:n], lengths[:n])
+    rest = varint.decode(data, starts[:n] + behind, lengths[:n] - behind)
+    columns, functions, possible = _lists(rest, good, n_columns, n_functions)
+    end = prefix(good & possible)
+    problems = []
+    if end < starts.size or complaint:
+        problems.append(f"{starts.size - end} records of short processes and what follows them dropped: damaged")
+    head = head[:end]
+    names = [bytes(body[s + b - h : s + b]) for s, b, h in zip(starts[:end], behind[:end], head[:, 6], strict=True)]
+    columns, functions = columns[columns[:, 0] < end], functions[functions[:, 0] < end]
+    begin, duration = head[:, 4], head[:, 5]
+    pieces = Pieces(begin // slice_ns, begin, begin + duration, *columns.T)
+    return head, names, pieces, functions, problems
+
+
+def _heads(data: NDArray[np.uint8], starts: Ints, lengths: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """The numbers in front of the names [process, 7], where each name ends, and which records are possible so far.
+
+    The bytes of the name are read as numbers as well, and ignored.
+    """
+    numbers = varint.decode(data, starts, np.minimum(lengths, MAX_HEAD))
+    good = numbers.count >= HEAD
+    raw = fixed(numbers, good, HEAD)
+    good = good & (raw < MAX_VALUE).all(axis=1) & (raw[:, 5] < MAX_DURATION_NS) & (raw[:, 6] < MAX_NAME)
+    head = np.where(good[:, None], raw, 0).astype(np.int64)
+    behind = np.zeros(starts.size, dtype=np.int64)
+    behind[good] = numbers.end[numbers.first[good] + HEAD - 1] + head[good, 6]
+    good &= behind < lengths
+    return head, np.where(good, behind, 0), good
+
+
+def _lists(
+    rest: varint.Varints, good: NDArray[np.bool_], n_columns: int, n_functions: int
+) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Rows (process, column, value) and (process, function, calls, out, in, ns), and which records are possible."""
+    good = good & rest.good & (rest.count >= 2)
+    first = np.where(good, rest.first, 0)
+    pairs = _list_length(rest.values, first, n_columns, good)
+    good &= 2 + 2 * pairs <= rest.count
+    second = np.where(good, first + 1 + 2 * pairs, 0)
+    quads = _list_length(rest.values, second, n_functions, good)
+    good &= rest.count == 2 + 2 * pairs + FUNCTION_STRIDE * quads
+    row, column, at, possible = numbered(rest, first + 1, np.where(good, pairs, 0), stride=2, limit=n_columns)
+    columns = np.stack((row, column, rest.values[at].astype(np.int64)), axis=1)
+    row, function, at, also = numbered(
+        rest, second + 1, np.where(good, quads, 0), stride=FUNCTION_STRIDE, limit=n_functions
+    )
+    values = rest.values[at[:, None] + np.arange(FUNCTION_STRIDE - 1)].astype(np.int64)
+    functions = np.concatenate((row[:, None], function[:, None], values), axis=1)
+    return columns, functions, good & possible & also
+
+
+def _list_length(values: NDArray[np.uint64], at: Ints, limit: int, good: NDArray[np.bool_]) -> Ints:
+    """The lengths of lists that stand at `at`; 0, and no longer good, where a list would be longer than `limit`."""
+    if not values.size:
+        good[:] = False
+        return np.zeros(at.size, dtype=np.int64)
+    length = values[at]
+    good &= length <= limit
+    return np.where(good, length, 0).astype(np.int64)
