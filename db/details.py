@@ -1,0 +1,70 @@
+"""SELECTs behind the tables of a job's page and the volumes in the list of jobs: sums, the clock, what was dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select
+
+from crosswind.db import codec, schema
+from crosswind.profile.model import Clock
+
+__all__ = ["IO_VOLUME_METRICS", "JobRecord", "get_io_volumes", "get_record", "get_totals"]
+
+# Bytes to and from file systems that jobs share. Both layers: a byte that stdio counts is moved by internal calls of the C
+# library and not counted as a system call. Memory, pipes and sockets are no volume on a file system.
+IO_VOLUME_METRICS: tuple[str, ...] = tuple(
+    f"{layer}_{place}_{op}_bytes"
+    for layer in ("posix", "stdio")
+    for place in ("net", "disk")
+    for op in ("read", "write")
+)
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """What a job's row holds beside JobRow. dropped_files: (spool file, why it could not be read)."""
+
+    clock: Clock
+    dropped_files: tuple[tuple[str, str], ...]
+
+
+def get_record(conn: Connection, job_key: int) -> JobRecord | None:
+    """The clock's quality and the files that could not be read; None: no such job."""
+    columns = (schema.job.c.clock, schema.job.c.dropped_files)
+    row = conn.execute(select(*columns).where(schema.job.c.key == job_key)).one_or_none()
+    if row is None:
+        return None
+    return JobRecord(Clock(**row.clock), tuple((path, reason) for path, reason in row.dropped_files))
+
+
+def get_totals(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]]:
+    """The counters at the very end by metric: int64 [process]. Metrics that are zero everywhere are absent."""
+    query = (
+        select(schema.metric.c.name, schema.frame.c.totals, schema.job.c.n_processes)
+        .join(schema.metric, schema.metric.c.id == schema.frame.c.metric_id)
+        .join(schema.job, schema.job.c.key == schema.frame.c.job_key)
+        .where(schema.frame.c.job_key == job_key, schema.frame.c.totals.is_not(None))
+    )
+    return {name: codec.decode_ints(totals, (n,)) for name, totals, n in conn.execute(query)}
+
+
+def get_io_volumes(conn: Connection, job_keys: Sequence[int]) -> dict[int, int]:
+    """Bytes that each of these jobs read from and wrote to file systems (IO_VOLUME_METRICS); 0 where it did not."""
+    query = (
+        select(schema.frame.c.job_key, schema.frame.c.totals, schema.job.c.n_processes)
+        .join(schema.metric, schema.metric.c.id == schema.frame.c.metric_id)
+        .join(schema.job, schema.job.c.key == schema.frame.c.job_key)
+        .where(
+            schema.frame.c.job_key.in_(list(job_keys)),
+            schema.frame.c.totals.is_not(None),
+            schema.metric.c.name.in_(IO_VOLUME_METRICS),
+        )
+    )
+    volumes = dict.fromkeys(job_keys, 0)
+    for key, totals, n in conn.execute(query):
+        volumes[key] += int(codec.decode_ints(totals, (n,)).sum())
+    return volumes

@@ -1,0 +1,155 @@
+"""The REST API under /api/v1, described at /api/v1/openapi.json. It answers from the same functions as the pages."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from flask import Flask
+from flask.views import MethodView
+from flask_smorest import Api, Blueprint
+from marshmallow import RAISE
+from numpy.typing import NDArray
+from webargs.flaskparser import FlaskParser
+
+from crosswind.analysis import available, job_series
+from crosswind.analysis.timeline import resample
+from crosswind.db import queries
+from crosswind.db.queries import JobRow
+from crosswind.web import schemas
+from crosswind.web.database import connection
+from crosswind.web.jobdata import read_background, read_frames, read_loss
+from crosswind.web.joblookup import job_or_404
+from crosswind.web.plots import resource_lines
+
+__all__ = ["blueprint", "init_app"]
+
+
+class _Parser(FlaskParser):
+    """Impossible parameters are the client's fault (400), and unknown ones are refused instead of passed over."""
+
+    DEFAULT_VALIDATION_STATUS = 400
+    DEFAULT_UNKNOWN_BY_LOCATION: dict[str, Any] = {"query": RAISE}  # noqa: RUF012 (webargs' own attribute)
+
+
+class _Blueprint(Blueprint):
+    ARGUMENTS_PARSER = _Parser()
+
+
+blueprint = _Blueprint("api", __name__, url_prefix="/api/v1", description="Jobs, their time lines and their background")
+
+
+def init_app(app: Flask) -> Api:
+    """Register the API and its description."""
+    app.config.update(
+        API_TITLE="Crosswind",
+        API_VERSION="v1",
+        OPENAPI_VERSION="3.0.3",
+        OPENAPI_URL_PREFIX="/api/v1",
+        OPENAPI_JSON_PATH="openapi.json",
+    )
+    rest = Api(app)
+    rest.register_blueprint(blueprint)
+    return rest
+
+
+@blueprint.route("/jobs")
+class Jobs(MethodView):
+    """The list of jobs."""
+
+    @blueprint.arguments(schemas.JobListArguments, location="query")
+    @blueprint.response(200, schemas.JobList)
+    def get(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """One page of the job steps that match."""
+        page, size = arguments.pop("page"), arguments.pop("size")
+        rows, total = queries.list_jobs(connection(), **arguments, limit=size, offset=(page - 1) * size)
+        return {"jobs": [dataclasses.asdict(row) for row in rows], "total": total, "page": page, "size": size}
+
+
+@blueprint.route("/jobs/<int:key>")
+class Job(MethodView):
+    """One job."""
+
+    @blueprint.response(200, schemas.JobAnswer)
+    @blueprint.alt_response(404, description="no such job")
+    def get(self, key: int) -> dict[str, Any]:
+        """One job step."""
+        return dataclasses.asdict(job_or_404(connection(), key))
+
+
+@blueprint.route("/jobs/<int:key>/timeline")
+class Timeline(MethodView):
+    """A job over time."""
+
+    @blueprint.arguments(schemas.TimelineArguments, location="query")
+    @blueprint.response(200, schemas.TimelineAnswer)
+    @blueprint.alt_response(404, description="no such job")
+    def get(self, arguments: dict[str, int], key: int) -> dict[str, Any]:
+        """The job's rates per slice, and when it lost time."""
+        conn = connection()
+        job = job_or_404(conn, key)
+        data, loss, most = read_frames(conn, job), read_loss(conn, job), arguments["max_points"]
+        series = [
+            {
+                "name": each.name,
+                "title": each.title,
+                "panel": each.panel,
+                "unit": each.unit,
+                "metrics": each.metrics,
+                **_points(job_series(each, data.frames, data.covered_ns, job.slice_ns), most),
+            }
+            for each in available(data.frames)
+        ]
+        lost = None if loss.per_slice_s is None else _sums(loss.per_slice_s, most)
+        return _axis(job, most) | {"series": series, "lost_s": lost, "lost_unknown_because": loss.why_not}
+
+
+@blueprint.route("/jobs/<int:key>/background")
+class Background(MethodView):
+    """The others over the time of a job."""
+
+    @blueprint.arguments(schemas.TimelineArguments, location="query")
+    @blueprint.response(200, schemas.BackgroundAnswer)
+    @blueprint.alt_response(404, description="no such job")
+    def get(self, arguments: dict[str, int], key: int) -> dict[str, Any]:
+        """What all other jobs did, slice by slice, on the resources that this job used."""
+        conn = connection()
+        job, most = job_or_404(conn, key), arguments["max_points"]
+        series = [
+            {
+                "resource": background.kind,
+                "resources": background.names,
+                "name": each.name,
+                "title": each.title,
+                "unit": each.unit,
+                "others": _points(others, most)["mean"],
+                "own": _points(own, most)["mean"],
+            }
+            for background in read_background(conn, job, read_frames(conn, job))
+            for each, others, own in resource_lines(background, job.slice_ns)
+        ]
+        return _axis(job, most) | {"series": series}
+
+
+def _axis(job: JobRow, max_points: int) -> dict[str, int]:
+    return {
+        "slice_ns": job.slice_ns,
+        "first_slice": job.first_slice,
+        "n_slices": job.n_slices,
+        "slices_per_point": max(1, -(-job.n_slices // max_points)),
+    }
+
+
+def _points(values: NDArray[np.float64], max_points: int) -> dict[str, list[float | None]]:
+    bins = resample(values, max_points)
+    return {"mean": _numbers(bins.mean), "low": _numbers(bins.low), "high": _numbers(bins.high)}
+
+
+def _sums(values: NDArray[np.float64], max_points: int) -> list[float]:
+    starts = resample(values, max_points).start
+    return np.add.reduceat(np.nan_to_num(values), starts).tolist() if starts.size else []
+
+
+def _numbers(values: NDArray[np.float64]) -> list[float | None]:
+    return [float(v) if np.isfinite(v) else None for v in values]

@@ -1,0 +1,173 @@
+"""Which plots a job's page shows, and in which order. Pure: arrays in, plots for `figures` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.analysis import SERIES, Reduction, Series, available, job_series, process_series
+from crosswind.analysis.timeline import band, others, rates
+from crosswind.profile.metrics import METRICS
+from crosswind.web.figures import Line, Plot
+from crosswind.web.jobdata import Background, JobFrames
+
+__all__ = ["MAIN_PANELS", "background_plots", "job_plots", "lost_plot", "quiet_resources", "resource_lines"]
+
+_BRIEFS = {metric.name: metric.brief for metric in METRICS}
+
+# Panels in page order. The first ones are shown at once, the others when the reader asks for all plots.
+_PANEL_TITLES = {
+    "time": "Time in communication and I/O",
+    "io_net": "I/O on network file systems",
+    "io_disk": "I/O on local disk",
+    "mpi_bytes": "MPI traffic",
+    "cpu": "Processors",
+    "mpiio": "MPI-IO",
+    "io_mem": "I/O on memory and pseudo file systems",
+    "io_pipe": "Pipes",
+    "io_sock": "Sockets",
+    "metadata": "Metadata calls",
+    "mpi_calls": "MPI calls",
+    "counters": "Processor counters",
+    "memory": "Resident memory",
+    "memory_faults": "Page faults with I/O",
+}
+MAIN_PANELS = ("time", "io_net", "io_disk", "mpi_bytes", "cpu")
+
+_KIND_TITLES = {
+    "fs:net": "network file systems of the system",
+    "fs:disk": "local disk",
+    "net": "network of the system",
+    "mem": "memory",
+    "cpu": "processors",
+}
+# What to show of a resource at once: the panels whose load other jobs share.
+_KIND_PANELS = {
+    "fs:net": ("io_net",),
+    "fs:disk": ("io_disk",),
+    "net": ("mpi_bytes", "io_sock"),
+    "mem": ("memory",),
+    "cpu": ("cpu",),
+}
+
+
+def job_plots(data: JobFrames, slice_ns: int, *, spread: bool = False, every: bool = False) -> list[Plot]:
+    """The job's own plots: sums over its processes, or (spread) the smallest, median and largest of its ranks.
+
+    Series that are shares of wall time have the spread over ranks as a band in either case. every: all panels, not the main ones.
+    """
+    alive = available(data.frames)
+    panels = [name for name in _PANEL_TITLES if every or name in MAIN_PANELS]
+    plots = []
+    for panel in panels:
+        members = [series for series in alive if series.panel == panel]
+        for unit in dict.fromkeys(_unit(series, spread) for series in members):
+            same = [series for series in members if _unit(series, spread) == unit]
+            lines = tuple(_job_line(series, data, slice_ns, spread, i == 0) for i, series in enumerate(same))
+            title = _PANEL_TITLES[panel] + (", per process" if spread else "")
+            plots.append(Plot(panel, title, unit, lines, "job", _how(same)))
+    return plots
+
+
+def background_plots(backgrounds: Iterable[Background], slice_ns: int) -> list[Plot]:
+    """What all other jobs did on the resources that this job used; resources on which nobody else was are left out."""
+    plots = []
+    for background in backgrounds:
+        busy = _busy_lines(background, slice_ns)
+        for panel in dict.fromkeys(series.panel for series, _, _ in busy):
+            rows = [row for row in busy if row[0].panel == panel]
+            lines = [Line(series.name, series.title, others, "others") for series, others, _ in rows]
+            lead, _, own = rows[0]
+            lines.append(Line(f"{lead.name}/own", f"this job's {lead.title}", own, "own"))
+            title = f"All other jobs: {_place(background)}"
+            how = _how([series for series, _, _ in rows])
+            plots.append(Plot(f"{background.kind}/{panel}", title, lead.unit, tuple(lines), "background", how))
+    return plots
+
+
+def quiet_resources(backgrounds: Iterable[Background], slice_ns: int) -> list[str]:
+    """The resources on which no other job did anything while this job ran, in words."""
+    return [_place(background) for background in backgrounds if not _busy_lines(background, slice_ns)]
+
+
+def resource_lines(
+    background: Background, slice_ns: int
+) -> list[tuple[Series, NDArray[np.float64], NDArray[np.float64]]]:
+    """Per series of a resource what all other jobs did and what this job did: both [slice], in the series' unit."""
+    return [
+        (
+            series,
+            _per_second(others(_sum(series, background.total), _sum(series, background.own)), series, slice_ns),
+            _per_second(_sum(series, background.own), series, slice_ns),
+        )
+        for series in _members(background)
+    ]
+
+
+def lost_plot(lost_s: NDArray[np.float64] | None) -> list[Plot]:
+    """The seconds lost in each slice; no plot where nothing was lost or nothing can be told. lost_s: [slice]."""
+    if lost_s is None or not np.any(lost_s > 0):
+        return []
+    line = Line("lost", "lost to interference", lost_s, "lost")
+    how = (("lost", "time of segments beyond the threshold of their cluster, spread evenly over each such segment"),)
+    return [Plot("lost", "Time lost to interference in each slice", "s", (line,), "job", how)]
+
+
+def _unit(series: Series, spread: bool) -> str:
+    """Times per process are shares of its wall time, times of a whole job are processors."""
+    return "share" if spread and series.metric_unit == "ns" else series.unit
+
+
+def _job_line(series: Series, data: JobFrames, slice_ns: int, spread: bool, first: bool) -> Line:
+    share = series.reduction is Reduction.SHARE
+    rows = data.ranks if data.ranks.any() else np.ones(data.ranks.size, dtype=np.bool_)
+    edges = None
+    if np.count_nonzero(rows) > 1 and (spread or (share and first)):
+        frames = {name: data.frames[name][rows] for name in series.metrics if name in data.frames}
+        edges = band(process_series(series, frames, data.covered_ns[rows]))
+    if spread and edges is not None:
+        return Line(series.name, series.title, edges.median, "job", edges.low, edges.high)
+    values = job_series(series, data.frames, data.covered_ns, slice_ns)
+    if edges is None:
+        return Line(series.name, series.title, values)
+    return Line(series.name, series.title, values, "job", edges.low, edges.high)
+
+
+def _busy_lines(background: Background, slice_ns: int) -> list[tuple[Series, NDArray[np.float64], NDArray[np.float64]]]:
+    """Those of `resource_lines` that a page shows at once and in which another job did anything."""
+    shown = _KIND_PANELS[background.kind]
+    return [row for row in resource_lines(background, slice_ns) if row[0].panel in shown and np.any(row[1] > 0)]
+
+
+def _members(background: Background) -> list[Series]:
+    """The series that the metrics of a resource make whole, where any job did anything."""
+    return [
+        series
+        for series in SERIES
+        if background.total.keys() >= set(series.metrics) and np.any(_sum(series, background.total))
+    ]
+
+
+def _sum(series: Series, values: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Sum of the metrics of a series, [slice]; those that are not there count as zero."""
+    return np.sum([values[name] for name in series.metrics], axis=0)
+
+
+def _per_second(values: NDArray[np.int64], series: Series, slice_ns: int) -> NDArray[np.float64]:
+    whole = np.full((1, values.size), slice_ns, dtype=np.int64)
+    return rates(values[np.newaxis], whole, series.metric_unit, series.kind)[0]
+
+
+def _place(background: Background) -> str:
+    hosts = [name.partition("@")[2] for name in background.names]
+    title = _KIND_TITLES[background.kind]
+    if not hosts[0]:
+        return title
+    return f"{title} of {hosts[0]}" if len(hosts) == 1 else f"{title} of the job's {len(hosts)} nodes"
+
+
+def _how(members: Sequence[Series]) -> tuple[tuple[str, str], ...]:
+    """Each metric behind the lines, with what the metric table says of it."""
+    return tuple((name, _BRIEFS[name]) for name in dict.fromkeys(m for series in members for m in series.metrics))

@@ -1,0 +1,144 @@
+"""Parameters and answers of the pages and the API, each bounded. An unknown or impossible parameter is an error, not ignored."""
+
+from __future__ import annotations
+
+from marshmallow import RAISE, Schema, fields, validate
+
+from crosswind.web.palette import THEMES
+from crosswind.web.figures import SIZES
+
+__all__ = [
+    "BackgroundAnswer", "FigureArguments", "JobAnswer", "JobList", "JobListArguments", "JobPageArguments",
+    "TimelineAnswer", "TimelineArguments",
+]  # fmt: skip
+
+ORDERS = ("start", "end", "duration", "id", "user", "command", "ranks", "interference")
+MAX_PAGE = 200
+MAX_POINTS = 20_000
+
+
+class _Arguments(Schema):
+    class Meta:
+        """Unknown parameters are refused."""
+
+        unknown = RAISE
+
+
+class JobListArguments(_Arguments):
+    """Which jobs, in which order, which page of them."""
+
+    user = fields.String(validate=validate.Length(max=256), metadata={"description": "whose jobs, exactly"})
+    command = fields.String(validate=validate.Length(max=256), metadata={"description": "part of the command's name"})
+    order = fields.String(
+        load_default="-start",
+        validate=validate.OneOf([sign + name for name in ORDERS for sign in ("", "-")]),
+        metadata={"description": "what to sort by; with - the largest first"},
+    )
+    page = fields.Integer(load_default=1, validate=validate.Range(1, 1_000_000))
+    size = fields.Integer(
+        load_default=50, validate=validate.Range(1, MAX_PAGE), metadata={"description": "jobs a page"}
+    )
+
+
+class JobPageArguments(_Arguments):
+    """What a job's page shows."""
+
+    view = fields.String(load_default="job", validate=validate.OneOf(["job", "spread"]))
+    plots = fields.String(load_default="main", validate=validate.OneOf(["main", "all"]))
+
+
+class FigureArguments(JobPageArguments):
+    """The same, and how to draw it."""
+
+    theme = fields.String(load_default="light", validate=validate.OneOf(list(THEMES)))
+    size = fields.String(load_default="wide", validate=validate.OneOf(list(SIZES)))
+
+
+class TimelineArguments(_Arguments):
+    """How many points at most; where there are more slices, points are bins of them."""
+
+    max_points = fields.Integer(load_default=2000, validate=validate.Range(1, MAX_POINTS))
+
+
+class JobAnswer(Schema):
+    """One job step. Times are UTC nanoseconds; estimate is the document of `estimate --json`, or null."""
+
+    key = fields.Integer(required=True)
+    cluster = fields.String(required=True)
+    job_id = fields.String(required=True)
+    step = fields.String(required=True)
+    user = fields.String(required=True)
+    command = fields.String(required=True)
+    hosts = fields.List(fields.String(), required=True)
+    ranks = fields.Integer(required=True)
+    n_processes = fields.Integer(required=True)
+    start_ns = fields.Integer(required=True)
+    end_ns = fields.Integer(required=True)
+    mpi = fields.String(required=True)
+    state = fields.String(required=True, metadata={"description": "finished, killed or running"})
+    slice_ns = fields.Integer(required=True)
+    first_slice = fields.Integer(required=True)
+    n_slices = fields.Integer(required=True)
+    estimate = fields.Dict(keys=fields.String(), allow_none=True)
+    lost = fields.Dict(keys=fields.String(), values=fields.Integer())
+
+
+class JobList(Schema):
+    """One page of jobs."""
+
+    jobs = fields.List(fields.Nested(JobAnswer), required=True)
+    total = fields.Integer(required=True, metadata={"description": "jobs that match, on all pages"})
+    page = fields.Integer(required=True)
+    size = fields.Integer(required=True)
+
+
+def _numbers() -> fields.List:
+    return fields.List(fields.Float(allow_none=True), metadata={"description": "one value a point; null: not there"})
+
+
+class SeriesAnswer(Schema):
+    """One series: the mean of each point, and the smallest and largest of its slices."""
+
+    name = fields.String(required=True)
+    title = fields.String(required=True)
+    panel = fields.String(required=True)
+    unit = fields.String(
+        required=True, metadata={"description": "B/s, 1/s, share (of wall time), processors, B, count"}
+    )
+    metrics = fields.List(fields.String(), required=True)
+    mean = _numbers()
+    low = _numbers()
+    high = _numbers()
+
+
+class _Points(Schema):
+    slice_ns = fields.Integer(required=True)
+    first_slice = fields.Integer(required=True, metadata={"description": "slice k is [k, k+1) * slice_ns, UTC"})
+    n_slices = fields.Integer(required=True)
+    slices_per_point = fields.Integer(required=True)
+
+
+class TimelineAnswer(_Points):
+    """The job's own series, and the seconds it lost to interference in each point."""
+
+    series = fields.List(fields.Nested(SeriesAnswer), required=True)
+    lost_s = fields.List(fields.Float(), allow_none=True, required=True)
+    lost_unknown_because = fields.String(required=True, metadata={"description": "empty where lost_s is there"})
+
+
+class ResourceSeriesAnswer(Schema):
+    """One series on one kind of shared resource: all other jobs together, and this job alone."""
+
+    resource = fields.String(required=True)
+    resources = fields.List(fields.String(), required=True, metadata={"description": "those that were added up"})
+    name = fields.String(required=True)
+    title = fields.String(required=True)
+    unit = fields.String(required=True)
+    others = _numbers()
+    own = _numbers()
+
+
+class BackgroundAnswer(_Points):
+    """What all other jobs did on the resources that this job used."""
+
+    series = fields.List(fields.Nested(ResourceSeriesAnswer), required=True)

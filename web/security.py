@@ -1,0 +1,45 @@
+"""What every answer carries so that a hostile job name stays text and the page loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, request
+
+__all__ = ["CONTENT_SECURITY_POLICY", "init_app"]
+
+# No inline script and no inline style: scripts, styles and data come from this server only. Images may be `data:`
+# and `blob:` because plotly.js draws a plot into one when it is saved as a picture.
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+
+_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+def init_app(app: Flask) -> None:
+    """Add the headers to every answer, error pages and static files included."""
+    app.after_request(_add_headers)
+
+
+def _add_headers(response: Response) -> Response:
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
+    if request.endpoint not in ("static", "assets.plotly_js"):
+        response.headers.setdefault("Cache-Control", "no-store")
+    return response

@@ -1,0 +1,99 @@
+"""Rows of the tables on a job's page. Pure: arrays and records in, plain values out; templates format them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.profile.metrics import METRICS
+from crosswind.profile.model import Process
+
+__all__ = ["FunctionRow", "ProcessRow", "TotalRow", "function_rows", "lost_rows", "process_rows", "total_rows"]
+
+_LOST = {
+    "slices": "slices found no room in the spool file",
+    "segments": "segments found no room in the spool file",
+    "spool": "spool files could not be made; those processes are missing here",
+    "helper": "times the helper thread could not be started; those processes have no slices",
+    "thread_slots": "threads shared one block of counters (their counts are exact)",
+    "perf": "processor events asked for that the machine or kernel does not give",
+    "papi": "times the counters of segments had to be given up",
+    "digest": "digests given up because other ranks did not answer in time",
+}
+_STATES = {
+    "clean": "ended normally",
+    "exited": "ended by _exit",
+    "killed": "killed: gone without a word (signal, crash, time limit); counted up to its last complete slice",
+    "replaced": "replaced itself by another program (exec)",
+    "running": "still running when it was collected",
+}
+
+
+@dataclass(frozen=True)
+class ProcessRow:
+    """One process image; state_text says what its state means."""
+
+    process: Process
+    state_text: str
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TotalRow:
+    """One metric over the processes. Numbers are in `unit`; sum is None for gauges, whose maxima do not add up."""
+
+    name: str
+    unit: str
+    brief: str
+    sum: int | None
+    smallest: int
+    mean: float
+    largest: int
+
+
+@dataclass(frozen=True)
+class FunctionRow:
+    """One wrapped function, summed over processes; share is of the time in all functions."""
+
+    name: str
+    calls: int
+    bytes_out: int
+    bytes_in: int
+    time_ns: int
+    share: float
+
+
+def process_rows(processes: Sequence[Process], limit: int) -> list[ProcessRow]:
+    """Killed processes first, then by rank; those without a rank last. At most `limit`."""
+    order = sorted(processes, key=lambda p: (p.state != "killed", p.rank is None, p.rank or 0, p.start_ns))
+    return [ProcessRow(p, _STATES.get(p.state, p.state), tuple(lost_rows(p.lost))) for p in order[:limit]]
+
+
+def total_rows(totals: Mapping[str, NDArray[np.int64]]) -> list[TotalRow]:
+    """The metrics that are not zero everywhere, in the order of the metric table. totals: metric -> [process]."""
+    rows = []
+    for metric in METRICS:
+        values = totals.get(metric.name)
+        if values is not None and np.any(values):
+            total = int(values.sum()) if metric.kind == "counter" else None
+            mean = float(values.mean())
+            rows.append(
+                TotalRow(metric.name, metric.unit, metric.brief, total, int(values.min()), mean, int(values.max()))
+            )
+    return rows
+
+
+def function_rows(functions: Mapping[str, NDArray[np.int64]]) -> list[FunctionRow]:
+    """The functions that were called, the one with the most time first. functions: name -> [process, 4]."""
+    sums = {name: values.sum(axis=0).tolist() for name, values in functions.items()}
+    everything = sum(row[3] for row in sums.values())
+    rows = [FunctionRow(name, *row, row[3] / everything if everything else 0.0) for name, row in sums.items() if row[0]]
+    return sorted(rows, key=lambda row: (-row.time_ns, -row.calls, row.name))
+
+
+def lost_rows(lost: Mapping[str, int]) -> list[str]:
+    """What the library could not do, as sentences; nothing lost: no rows."""
+    return [f"{number} {_LOST.get(name, name)}" for name, number in sorted(lost.items()) if number]

@@ -1,0 +1,88 @@
+"""Numbers as people read them. Decimal prefixes throughout, as network and disk rates use them."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+__all__ = ["count", "duration", "prefix_for", "quantity", "utc", "utc_iso"]
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+
+
+def prefix_for(largest: float) -> tuple[float, str]:
+    """The factor and SI prefix that bring `largest` into 1..1000; (1, "") for anything below 1000 or not finite."""
+    if math.isfinite(largest):
+        for factor, prefix in _PREFIXES:
+            if abs(largest) >= factor:
+                return factor, prefix
+    return 1.0, ""
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """`1234567, "B"` -> `1.23 MB`; times in ns become s; None and NaN become an en dash."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if unit == "ns":
+        return duration(value)
+    if unit == "count":
+        return count(value)
+    factor, prefix = prefix_for(value)
+    return f"{_three_digits(value / factor)} {prefix}{unit}"
+
+
+def count(value: float | None) -> str:
+    """`12345` -> `12 345`; from ten million on with a prefix, `1.23 G`."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if abs(value) < 1e7:
+        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    factor, prefix = prefix_for(value)
+    return f"{_three_digits(value / factor)} {prefix}"
+
+
+def duration(ns: float | None) -> str:
+    """Nanoseconds as `850 µs`, `3.21 s`, `4 min 12 s`, `2 h 05 min`, `3 d 04 h`."""
+    if ns is None or not math.isfinite(ns):
+        return "–"
+    seconds = ns / 1e9
+    size = abs(seconds)
+    if size < 60:
+        for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+            if size >= factor:
+                return f"{_three_digits(seconds / factor)} {unit}"
+        return f"{_three_digits(ns)} ns" if ns else "0 s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
+
+
+def utc(ns: int | None) -> str:
+    """UTC nanoseconds as `2026-03-01 12:00:04`; an en dash where it is missing or no date."""
+    moment = _moment(ns)
+    return moment.strftime("%Y-%m-%d %H:%M:%S") if moment else "–"
+
+
+def utc_iso(ns: int | None) -> str:
+    """The same for machines: `2026-03-01T12:00:04Z`, or the empty string."""
+    moment = _moment(ns)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else ""
+
+
+def _moment(ns: int | None) -> datetime | None:
+    if not ns:
+        return None
+    try:
+        return datetime.fromtimestamp(ns // 1_000_000_000, tz=UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _three_digits(value: float) -> str:
+    size = abs(value)
+    if size >= 100 or value == int(value):
+        return f"{value:.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}"
