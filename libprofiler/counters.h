@@ -75,7 +75,7 @@ uint64_t xw_clock_tick(void) XW_HIDDEN;
 /* Count into the block that threads without one of their own share. */
 void xw_leave_shared(struct xw_call call, unsigned function, unsigned group, uint64_t out, uint64_t in) XW_HIDDEN;
 
-static inline uint64_t xw_tick(const struct xw_hot *hot)
+static inline __attribute__((always_inline)) uint64_t xw_tick(const struct xw_hot *hot)
 {
     if (XW_LIKELY(hot->cycle_counter))
         return xw_rdtsc();
@@ -127,12 +127,12 @@ static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum 
     return call;
 }
 
-static inline void xw_add(uint64_t *word, uint64_t amount)
+static inline __attribute__((always_inline)) void xw_add(uint64_t *word, uint64_t amount)
 {
     __atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + amount, __ATOMIC_RELAXED);
 }
 
-static inline void xw_add_quad(struct xw_quad *quad, uint64_t calls, uint64_t out, uint64_t in, uint64_t ticks)
+static inline __attribute__((always_inline)) void xw_add_quad(struct xw_quad *quad, uint64_t calls, uint64_t out, uint64_t in, uint64_t ticks)
 {
     xw_add(&quad->calls, calls);
     xw_add(&quad->bytes_out, out);
@@ -140,7 +140,7 @@ static inline void xw_add_quad(struct xw_quad *quad, uint64_t calls, uint64_t ou
     xw_add(&quad->ticks, ticks);
 }
 
-static inline void xw_leave(struct xw_call call, unsigned function, unsigned group, uint64_t out, uint64_t in)
+static inline __attribute__((always_inline)) void xw_leave(struct xw_call call, unsigned function, unsigned group, uint64_t out, uint64_t in)
 {
     struct xw_thread_block *block = call.block;
     if (XW_UNLIKELY(!block))
