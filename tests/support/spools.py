@@ -90,14 +90,10 @@ class Slice:
 
     def payload(self, previous_index: int) -> bytes:
         """Its payload behind a record with that index."""
-        pairs = sorted((COLUMN[n] if isinstance(n, str) else n, v) for n, v in self.values.items() if v)
+        pairs = [(COLUMN[n], v) for n, v in self.values.items() if v]
         out = varint(self.index - previous_index) + varint(self.flags) + svarint(self.begin) + svarint(self.end)
-        out += svarint(self.offset_ns) + varint(self.max_error_us) + varint(self.cost_ns) + varint(len(pairs))
-        last = 0
-        for column, value in pairs:
-            out += varint(column - last) + varint(value)
-            last = column + 1
-        return out
+        out += svarint(self.offset_ns) + varint(self.max_error_us) + varint(self.cost_ns)
+        return out + numbered({column: (value,) for column, value in pairs})
 
 
 @dataclass
@@ -140,6 +136,39 @@ class Thread:
             quads[len(GROUPS) + [f for f, _ in FUNCTIONS].index(name)] = tuple(quad)
         out += b"".join(struct.pack("<4Q", *q) for q in quads)
         return out + bytes(-len(out) % 64)
+
+
+@dataclass
+class Short:
+    """One record of a log of short processes. functions: calls, bytes out, bytes in, ns by name."""
+
+    exe: str
+    begin_ns: int
+    duration_ns: int
+    values: Mapping[str, int] = field(default_factory=dict)
+    functions: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    pid: int = 5000
+    parent_pid: int = 1
+    rank: int = -1
+    state: int = CLEAN
+
+    def payload(self) -> bytes:
+        """Its payload."""
+        name = self.exe.encode()
+        numbers = (self.pid, self.parent_pid, self.rank + 1, self.state, self.begin_ns, self.duration_ns, len(name))
+        out = b"".join(map(varint, numbers)) + name
+        out += numbered({COLUMN[n]: (v,) for n, v in self.values.items() if v})
+        names = [f for f, _ in FUNCTIONS]
+        return out + numbered({names.index(n): q for n, q in self.functions.items()})
+
+
+def numbered(entries: Mapping[int, Sequence[int]]) -> bytes:
+    """Their number, then each key as difference to the one before + 1, and its values."""
+    out, last = varint(len(entries)), 0
+    for key in sorted(entries):
+        out += varint(key - last) + b"".join(map(varint, entries[key]))
+        last = key + 1
+    return out
 
 
 def group_index(name: str) -> int:
@@ -200,8 +229,14 @@ class SpoolBuilder:
             out.append((SEGMENTS, log + bytes(64)))
         return out
 
+    def build_short_log(self, shorts: Sequence[Short]) -> bytes:
+        """A log of short processes whose header is this process's."""
+        file = self.build()
+        table_end = PAGE + len(table_text())
+        return b"XWSHORT\0" + file[8:table_end] + b"".join(record(s.payload()) for s in shorts)
+
     def build(self) -> bytes:
-        """The whole file."""
+        """The whole spool file."""
         table = table_text().encode()
         at = -(-(PAGE + len(table)) // PAGE) * PAGE
         body, entries = table + bytes(at - PAGE - len(table)), []
