@@ -94,11 +94,12 @@ static void add_shared(struct xw_quad *quad, uint64_t out, uint64_t in, uint64_t
     __atomic_fetch_add(&quad->ticks, ticks, __ATOMIC_RELAXED);
 }
 
-void xw_leave_shared(struct xw_call call, unsigned function, unsigned group, uint64_t out, uint64_t in)
+void xw_leave_shared(struct xw_thread_block *block, uint64_t begin, int owns_time, unsigned function, unsigned group, uint64_t out,
+                     uint64_t in)
 {
-    uint64_t ticks = xw_tick(xw_hot) - call.begin;
-    add_shared(&call.block->group[group], out, in, call.owns_time ? ticks : 0);
-    add_shared(&call.block->function[function], out, in, ticks);
+    uint64_t ticks = xw_tick(xw_hot) - begin;
+    add_shared(&block->group[group], out, in, owns_time ? ticks : 0);
+    add_shared(&block->function[function], out, in, ticks);
     /* As soon as a block is free the thread gets it: its next call looks again. */
     if (xw_process && __atomic_load_n(&xw_process->spool.free_blocks, __ATOMIC_RELAXED))
         xw_thread.block = NULL;

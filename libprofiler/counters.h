@@ -72,8 +72,10 @@ struct xw_thread_block *xw_thread_block_slow(void) XW_HIDDEN;
 void xw_helper_due(void) XW_HIDDEN;
 /* CLOCK_MONOTONIC in ns, through the vDSO if the process has one. */
 uint64_t xw_clock_tick(void) XW_HIDDEN;
-/* Count into the block that threads without one of their own share. */
-void xw_leave_shared(struct xw_call call, unsigned function, unsigned group, uint64_t out, uint64_t in) XW_HIDDEN;
+/* Count into the block that threads without one of their own share. (Words, not a struct xw_call: that would have to lie in
+   memory on the hot path as well.) */
+void xw_leave_shared(struct xw_thread_block *block, uint64_t begin, int owns_time, unsigned function, unsigned group, uint64_t out,
+                     uint64_t in) XW_HIDDEN;
 
 static inline __attribute__((always_inline)) uint64_t xw_tick(const struct xw_hot *hot)
 {
@@ -112,11 +114,11 @@ static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum 
     call.layer = layer;
     uintptr_t stack = xw_stack_pointer();
     call.outermost = !xw_runs_inside(layer, stack);
-    if (call.outermost)
+    if (XW_LIKELY(call.outermost))
         xw_thread.outermost[layer] = stack;
     call.owns_time = call.outermost && !xw_runs_inside(layer == XW_LAYER_MPI ? XW_LAYER_POSIX : XW_LAYER_MPI, stack);
     call.begin = xw_tick(hot);
-    if (call.owns_time && XW_LIKELY(!xw_is_shared(block))) {
+    if (XW_LIKELY(call.owns_time && !xw_is_shared(block))) {
         /* Publish: since when, then in what. The compiler must keep the order; the processor does. */
         __atomic_store_n(&block->head.call_since, call.begin, __ATOMIC_RELAXED);
         __atomic_store_n(&block->head.call_function, function, __ATOMIC_RELAXED);
@@ -129,7 +131,8 @@ static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum 
 
 static inline __attribute__((always_inline)) void xw_add(uint64_t *word, uint64_t amount)
 {
-    __atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + amount, __ATOMIC_RELAXED);
+    if (!(__builtin_constant_p(amount) && amount == 0))
+        xw_add_to_own(word, amount);
 }
 
 static inline __attribute__((always_inline)) void xw_add_quad(struct xw_quad *quad, uint64_t calls, uint64_t out, uint64_t in, uint64_t ticks)
@@ -145,15 +148,15 @@ static inline __attribute__((always_inline)) void xw_leave(struct xw_call call, 
     struct xw_thread_block *block = call.block;
     if (XW_UNLIKELY(!block))
         return;
-    if (!call.outermost)
+    if (XW_UNLIKELY(!call.outermost))
         return;
     xw_thread.outermost[call.layer] = 0;
     if (XW_UNLIKELY(xw_is_shared(block))) {
-        xw_leave_shared(call, function, group, out, in);
+        xw_leave_shared(block, call.begin, call.owns_time, function, group, out, in);
         return;
     }
     uint64_t ticks = xw_tick(xw_hot) - call.begin;
-    if (call.owns_time) {
+    if (XW_LIKELY(call.owns_time)) {
         /* Cleared before the time is added: a slice closed in between is short by this call and the next one has it. */
         __atomic_store_n(&block->head.call_group, 0, __ATOMIC_RELEASE);
         if (call.layer == XW_LAYER_POSIX) {

@@ -58,6 +58,12 @@ static inline uint64_t xw_rdtsc(void)
     return ((uint64_t)high << 32) | low;
 }
 
+/* Add to a word that no other thread writes. One instruction, whose store other threads see as a whole; not atomic as a whole. */
+static inline __attribute__((always_inline)) void xw_add_to_own(uint64_t *word, uint64_t amount)
+{
+    __asm__("addq %1, %0" : "+m"(*word) : "re"(amount));
+}
+
 static inline __attribute__((always_inline)) uintptr_t xw_stack_pointer(void)
 {
     uintptr_t sp;

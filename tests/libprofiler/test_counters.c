@@ -11,7 +11,7 @@
 #include "init.h"
 #include "process.h"
 
-enum { THREADS = 40, CALLS = 5000 };
+enum { THREADS = 40, CALLS = 100000 };
 
 static char directory[64];
 static int all_done;

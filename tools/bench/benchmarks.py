@@ -204,10 +204,7 @@ def spool_size(setup: Setup) -> list[Result]:
     ranks = [growth for growth in growths if growth.segments]
     if len(ranks) != 2:
         raise BenchError(f"expected the spool files of 2 ranks with segments, found {len(ranks)} of {len(growths)}")
-    note = "; ".join(
-        f"{g.slice_bytes:.0f} B a slice ({g.slices}), {g.segment_bytes:.0f} B a segment ({g.segments}), {g.fixed_bytes} B fixed"
-        for g in ranks
-    )
+    note = "; ".join(growth.text() for growth in ranks)
     per_day = np.array([g.per_day() for g in ranks]) * 1e-6
     samples = {BARE: np.zeros(len(ranks)), CROSSWIND: per_day}
     return [Result("spool file, a process and day", "MB", 2, samples, Goal(SPOOL_GOAL_MB, CROSSWIND, BARE), note=note)]

@@ -31,6 +31,11 @@ class SpoolGrowth:
         records = min(self.segments_per_day, levels * RECORDS_PER_LEVEL)
         return self.fixed_bytes + self.slice_bytes * SLICES_PER_DAY + self.segment_bytes * records
 
+    def text(self) -> str:
+        """What it is made of."""
+        slices = f"{self.slices} slices of {self.slice_bytes:.0f} B"
+        return f"{slices}, {self.segments} segments of {self.segment_bytes:.0f} B, {self.fixed_bytes} B fixed"
+
 
 def spool_growth(path: Path) -> SpoolGrowth:
     """Measure a finished process's spool file."""
