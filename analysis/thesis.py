@@ -19,7 +19,8 @@ RELATIVE_DISTANCE = 0.1  # best of those compared in figure 5.4
 MIN_CLUSTER = 5  # smaller clusters count as not clustered
 THRESHOLD_MADS = 4.0
 
-_SMALL_GROUPS_SHARE = 0.5  # of the time, from which on the byte counts are dropped
+_SPLINTER = 0.1  # of the segments with the same calls; in smaller groups the bytes only vary
+_SPLINTERED_SHARE = 0.5  # of the time in splinters, from which on the byte counts are dropped
 _WIDE_CLUSTER = 1.5  # 95 % quantile of the work over the 5 % quantile; a cluster without a chain stays below
 _WIDE_SHARE = 0.1  # of the time in such clusters, from which on the estimate is doubtful
 
@@ -66,25 +67,26 @@ def communication_groups(
 ) -> tuple[NDArray[np.int64], tuple[str, ...], tuple[Caution, ...]]:
     """Groups of segments with the same communication and I/O, int64 [segment], with notes and cautions about them.
 
-    Byte counts are dropped, as section 5.1.1 proposes, when they scatter more than half of the time over groups smaller
-    than 5 and the groups without them are larger. That is worth a note where counters still tell segments of different
-    work apart, and a caution where they do not.
+    Byte counts are dropped, as section 5.1.1 proposes, when they split more than half of the time into splinters:
+    groups smaller than 5, or than a tenth of the segments with the same calls. That is worth a note where counters
+    still tell segments of different work apart, and a caution where they do not.
     """
     calls = [features.ranks > 0, features.stride, *features.calls.values()]
-    exact = exact_groups([*calls, *features.bytes.values()])
-    scattered = _time_in_small_groups(features, exact)
-    if scattered <= _SMALL_GROUPS_SHARE:
-        return exact, (), ()
-    by_calls = exact_groups(calls)
-    if _time_in_small_groups(features, by_calls) >= scattered:
-        return exact, (), ()
+    by_calls = Grouping.of(exact_groups(calls))
+    exact = Grouping.of(exact_groups([*calls, *features.bytes.values()]))
+    alike = by_calls.sizes[by_calls.labels[exact.first()]]  # segments with the same calls, per exact group
+    splinters = exact.sizes < np.maximum(MIN_CLUSTER, _SPLINTER * alike)
+    share = _time_share(features, splinters[exact.labels])
+    share_by_calls = _time_share(features, (by_calls.sizes < MIN_CLUSTER)[by_calls.labels])
+    if share <= max(_SPLINTERED_SHARE, share_by_calls):  # few splinters, or as many without the bytes
+        return exact.labels, (), ()
     text = (
-        f"Byte counts of communication and I/O vary so much that {scattered:.0%} of the time had fewer than "
-        f"{MIN_CLUSTER} segments alike; they were left out, and segments are told apart by the numbers of calls only."
+        f"Byte counts of communication and I/O vary: they split {share:.0%} of the time into groups too small to "
+        "compare. They were left out; segments are told apart by the numbers of calls only."
     )
     if features.work_kind in ("flops", "instructions"):
-        return by_calls, (text,), ()
-    return by_calls, (), (Caution("byte counts vary", text),)
+        return by_calls.labels, (text,), ()
+    return by_calls.labels, (), (Caution("byte counts vary", text),)
 
 
 def _split_by_work(
@@ -109,11 +111,9 @@ def _split_by_work(
     return labels, (), ()
 
 
-def _time_in_small_groups(features: SegmentFeatures, labels: NDArray[np.int64]) -> float:
-    """Share of the time in groups of fewer than 5 segments."""
-    groups = Grouping.of(labels)
-    small = groups.sizes[labels] < MIN_CLUSTER
-    return float(features.duration_us[small].sum()) / max(features.total_us, 1e-9)
+def _time_share(features: SegmentFeatures, chosen: NDArray[np.bool_]) -> float:
+    """Share of the time in the chosen segments, bool [segment]."""
+    return float(features.duration_us[chosen].sum()) / max(features.total_us, 1e-9)
 
 
 def _cpu_excess(
@@ -131,7 +131,7 @@ def _wide_clusters(features: SegmentFeatures, clusters: Grouping, covered: NDArr
         return ()
     low, high = clusters.quantile(features.work, 0.05), clusters.quantile(features.work, 0.95)
     wide = covered & (high > _WIDE_CLUSTER * low)[clusters.labels]
-    share = float(features.duration_us[wide].sum()) / max(features.total_us, 1e-9)
+    share = _time_share(features, wide)
     if share <= _WIDE_SHARE:
         return ()
     text = (

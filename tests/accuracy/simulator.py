@@ -71,13 +71,15 @@ def simulate(
     jitter: float = 0.003,
     work_noise: float = 0.002,
     vary_bytes: float = 0.0,
+    bytes_last: int = 1,
     counters: bool = True,
     seed: int = 0,
 ) -> Run:
     """Simulate a run of ``phases`` in which segment i is held up by added_us[i] on one rank drawn at random.
 
     jitter: relative standard deviation of a rank's computation time per segment. work_noise: that of its instruction
-    count. vary_bytes: that of its point-to-point bytes. counters: whether the machine counts instructions.
+    count. vary_bytes: that of its point-to-point bytes, drawn anew every bytes_last segments. counters: whether the
+    machine counts instructions.
     """
     rng = np.random.default_rng(seed)
     n = len(phases)
@@ -98,7 +100,8 @@ def simulate(
     truth = duration - 30.0 - busy.max(axis=0)
     begins = np.concatenate([[0.0], np.cumsum(duration)[:-1]])
     instructions = per_phase("compute_us") * 3_000 * (1 + work_noise * rng.standard_normal(shape))
-    p2p_bytes = np.rint(per_phase("p2p_bytes") * (1 + vary_bytes * rng.standard_normal(shape)))
+    epoch = np.arange(n) // bytes_last
+    p2p_bytes = np.rint(per_phase("p2p_bytes") * (1 + vary_bytes * rng.standard_normal(shape)[:, epoch]))
     columns = {
         "t_start_us": np.tile(1.76e15 + begins, (n_ranks, 1)),
         "dur_us": np.tile(duration, (n_ranks, 1)),

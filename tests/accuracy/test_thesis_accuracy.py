@@ -40,9 +40,13 @@ def test_scattered_delays_are_measured(pct, counters):
     assert result.certain == counters
 
 
+@pytest.mark.parametrize("bytes_last", [1, 20], ids=["every segment", "every rebuild"])
 @pytest.mark.parametrize("pct", [5, 20])
-def test_bytes_that_vary_do_not_hide_the_loss(pct):
-    true, estimated, result = estimates(lambda seed: episodes(PHASES, 0.15, pct, 3, seed), vary_bytes=0.01)
+def test_bytes_that_vary_do_not_hide_the_loss(pct, bytes_last):
+    """Atoms that move change the bytes with each neighbour list: an episode then holds all segments of some counts."""
+    true, estimated, result = estimates(
+        lambda seed: episodes(PHASES, 0.15, pct, 3, seed), vary_bytes=0.01, bytes_last=bytes_last
+    )
     assert np.abs(estimated - true).max() < 1.5
     assert any("Byte counts" in note for note in result.notes)
 

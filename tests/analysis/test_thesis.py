@@ -101,6 +101,20 @@ def test_bytes_that_tell_phases_apart_are_kept():
     assert groups[0] != groups[1]
 
 
+def test_bytes_that_drift_in_steps_are_dropped():
+    """Twenty stretches of ten segments with the same bytes each: every one is too short a piece of the run."""
+    features = segment_features(table([100.0] * 200, instructions=[1e6] * 200, p2p_bytes=np.arange(200) // 10))
+    groups, notes, _ = communication_groups(features)
+    assert set(groups) == {0}
+    assert "Byte counts" in notes[0]
+
+
+def test_nine_kinds_of_bytes_are_phases():
+    features = segment_features(table([100.0] * 90, instructions=[1e6] * 90, p2p_bytes=np.arange(90) % 9))
+    groups, notes, _ = communication_groups(features)
+    assert (len(set(groups)), notes) == (9, ())
+
+
 def test_bytes_stay_where_dropping_them_helps_nothing():
     features = segment_features(table([100.0] * 8, p2p_calls=range(8), p2p_bytes=range(8)))
     groups, notes, cautions = communication_groups(features)
