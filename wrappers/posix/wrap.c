@@ -18,7 +18,7 @@ void xw_count_moved_from(struct xw_call call, int in_fd, uint64_t bytes)
     if (!call.block || !call.outermost || !bytes)
         return;
     struct xw_quad *quad = &call.block->group[XW_G_POSIX(xw_class_of_fd(in_fd), XW_OP_POSIX_READ)];
-    if (XW_UNLIKELY(call.block->head.state == XW_SLOT_SHARED)) {
+    if (XW_UNLIKELY(xw_is_shared(call.block))) {
         __atomic_fetch_add(&quad->calls, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&quad->bytes_in, bytes, __ATOMIC_RELAXED);
     } else {

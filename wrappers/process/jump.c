@@ -15,7 +15,7 @@ static void abandon_running_calls(void)
         running |= xw_thread.outermost[layer] != 0;
         xw_thread.outermost[layer] = 0;
     }
-    if (running && xw_thread.block->head.state != XW_SLOT_SHARED)
+    if (running && !xw_is_shared(xw_thread.block))
         __atomic_store_n(&xw_thread.block->head.call_group, 0, __ATOMIC_RELEASE);
 }
 
