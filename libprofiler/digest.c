@@ -5,12 +5,16 @@
 
 /* No pointers in constant tables here: each would cost every process a relocation. */
 static const char class_names[XW_N_CLASSES][24] = {
-    [XW_CLASS_NET] = "parallel/network fs", [XW_CLASS_DISK] = "local disk", [XW_CLASS_MEM] = "memory and pseudo fs",
-    [XW_CLASS_PIPE] = "pipes",              [XW_CLASS_SOCK] = "sockets",    [XW_CLASS_OTHER] = "terminals, devices",
+    [XW_CLASS_NET] = "parallel/network fs",
+    [XW_CLASS_DISK] = "local disk",
+    [XW_CLASS_MEM] = "memory and pseudo fs",
+    [XW_CLASS_PIPE] = "pipes",
+    [XW_CLASS_SOCK] = "sockets",
+    [XW_CLASS_OTHER] = "terminals, devices",
 };
 
-/* The text that every spool file carries has all names, one a line behind a keyword. Moves `at` behind the next such line;
-   0: there is none. */
+/* The text that every spool file carries has all names, one a line behind a keyword. Moves `at` behind the next such
+   line; 0: there is none. */
 static int next_name(const char **at, const char *keyword, char *name, size_t size)
 {
     while (**at) {
@@ -29,7 +33,8 @@ static int next_name(const char **at, const char *keyword, char *name, size_t si
     return 0;
 }
 
-/* --- one rank's vector ------------------------------------------------------------------------------------------------ */
+/* --- one rank's vector
+ * ------------------------------------------------------------------------------------------------ */
 
 static double group_bytes(const struct xw_totals *totals, unsigned group)
 {
@@ -42,23 +47,26 @@ static void measure_classes(double *vector, const struct xw_totals *totals)
         enum xw_digest_layer layer;
         enum xw_op op;
     } ops[] = {
-        {XW_DIGEST_POSIX, XW_OP_POSIX_READ},  {XW_DIGEST_POSIX, XW_OP_POSIX_WRITE}, {XW_DIGEST_POSIX, XW_OP_POSIX_SYNC},
-        {XW_DIGEST_POSIX, XW_OP_POSIX_META},  {XW_DIGEST_STDIO, XW_OP_STDIO_READ},  {XW_DIGEST_STDIO, XW_OP_STDIO_WRITE},
+        {XW_DIGEST_POSIX, XW_OP_POSIX_READ}, {XW_DIGEST_POSIX, XW_OP_POSIX_WRITE}, {XW_DIGEST_POSIX, XW_OP_POSIX_SYNC},
+        {XW_DIGEST_POSIX, XW_OP_POSIX_META}, {XW_DIGEST_STDIO, XW_OP_STDIO_READ},  {XW_DIGEST_STDIO, XW_OP_STDIO_WRITE},
     };
     for (unsigned cls = 0; cls < XW_N_CLASSES; cls++) {
         for (unsigned i = 0; i < sizeof ops / sizeof ops[0]; i++) {
             const struct xw_quad *quad = &totals->group[XW_G_POSIX(cls, ops[i].op)];
             vector[XW_DIGEST_CLASS(cls, ops[i].layer, XW_DIGEST_IO_CALLS)] += (double)quad->calls;
-            vector[XW_DIGEST_CLASS(cls, ops[i].layer, XW_DIGEST_IO_BYTES)] += (double)(quad->bytes_in + quad->bytes_out);
+            vector[XW_DIGEST_CLASS(cls, ops[i].layer, XW_DIGEST_IO_BYTES)] +=
+                (double)(quad->bytes_in + quad->bytes_out);
             vector[XW_DIGEST_CLASS(cls, ops[i].layer, XW_DIGEST_IO_READ)] += (double)quad->bytes_in;
             vector[XW_DIGEST_CLASS(cls, ops[i].layer, XW_DIGEST_IO_WRITTEN)] += (double)quad->bytes_out;
         }
     }
 }
 
-void xw_digest_measure(double vector[XW_DIGEST_N], const struct xw_totals *totals, double ns_per_tick, double node_share)
+void xw_digest_measure(double vector[XW_DIGEST_N], const struct xw_totals *totals, double ns_per_tick,
+                       double node_share)
 {
-    static const unsigned collectives[] = {XW_G_MPI_COLL_ONE_TO_ALL, XW_G_MPI_COLL_ALL_TO_ONE, XW_G_MPI_COLL_ALL_TO_ALL};
+    static const unsigned collectives[] = {XW_G_MPI_COLL_ONE_TO_ALL, XW_G_MPI_COLL_ALL_TO_ONE,
+                                           XW_G_MPI_COLL_ALL_TO_ALL};
     double wall = (double)totals->wall_ns * 1e-9;
     double per_second = wall > 0 ? 1 / wall : 0;
     double mpi_ticks = 0, io_ticks = (double)totals->group[XW_G_MPI_IO].ticks;
@@ -97,7 +105,8 @@ void xw_digest_measure(double vector[XW_DIGEST_N], const struct xw_totals *total
     }
 }
 
-/* --- the text ----------------------------------------------------------------------------------------------------------- */
+/* --- the text
+ * ----------------------------------------------------------------------------------------------------------- */
 
 #define LABEL_WIDTH 34u
 #define NUMBER_WIDTH 12u
@@ -140,10 +149,12 @@ static void add_head(struct xw_text *text, const struct xw_digest_report *report
     xw_digest_fixed(text, report->maximum[XW_DIGEST_WALL], 1);
     xw_text_add(text, " s\n");
     if (report->alone)
-        xw_text_add(text, "crosswind: the other ranks did not answer in time (does each have the library?): numbers of rank 0 alone\n");
+        xw_text_add(text, "crosswind: the other ranks did not answer in time (does each have the library?): numbers of "
+                          "rank 0 alone\n");
 }
 
-static void add_row(struct xw_text *text, const struct xw_digest_report *report, const char *label, unsigned measure, const char *unit)
+static void add_row(struct xw_text *text, const struct xw_digest_report *report, const char *label, unsigned measure,
+                    const char *unit)
 {
     const double values[] = {report->minimum[measure], average(report, measure), report->maximum[measure]};
     begin_line(text, label);
@@ -159,7 +170,8 @@ static void add_row_if(struct xw_text *text, const struct xw_digest_report *repo
         add_row(text, report, label, measure, unit);
 }
 
-static void add_class(struct xw_text *text, const struct xw_digest_report *report, unsigned cls, enum xw_digest_layer layer)
+static void add_class(struct xw_text *text, const struct xw_digest_report *report, unsigned cls,
+                      enum xw_digest_layer layer)
 {
     unsigned first = XW_DIGEST_CLASS(cls, layer, 0);
     char label[48];
@@ -257,7 +269,8 @@ static void add_functions(struct xw_text *text, const struct xw_digest_report *r
     for (unsigned word = 0; word < 4; word++)
         xw_digest_pad_left(text, heads[word], NUMBER_WIDTH);
     xw_text_char(text, '\n');
-    for (unsigned function = 0; function < XW_N_FUNCTIONS && next_name(&at, "function", name, sizeof name); function++) {
+    for (unsigned function = 0; function < XW_N_FUNCTIONS && next_name(&at, "function", name, sizeof name);
+         function++) {
         const double *values = &report->sum[XW_DIGEST_FUNCTION(function, 0)];
         if (values[0] == 0)
             continue;

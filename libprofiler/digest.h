@@ -1,6 +1,6 @@
 /*
- * The digest: what rank 0 prints at MPI_Finalize. Pure functions on numbers; wrappers/mpi/digest_reduce.c brings the ranks'
- * numbers together and writes the text.
+ * The digest: what rank 0 prints at MPI_Finalize. Pure functions on numbers; wrappers/mpi/digest_reduce.c brings the
+ * ranks' numbers together and writes the text.
  *
  * Each rank contributes one vector of doubles:
  *
@@ -19,14 +19,14 @@
 enum xw_digest_io { XW_DIGEST_IO_CALLS, XW_DIGEST_IO_BYTES, XW_DIGEST_IO_READ, XW_DIGEST_IO_WRITTEN, XW_DIGEST_N_IO };
 
 enum xw_digest_measure {
-    XW_DIGEST_WALL,        /* s since the process started */
-    XW_DIGEST_NODE,        /* share of a node: 1 / ranks on it; 0: not known */
-    XW_DIGEST_THREADS,     /* CPU time / run time */
-    XW_DIGEST_MPI_SHARE,   /* % of the run time */
-    XW_DIGEST_IO_SHARE,    /* % of the run time in POSIX, stdio and MPI-IO */
-    XW_DIGEST_COLL_RATE,   /* calls/s */
-    XW_DIGEST_COLL_BYTES,  /* in and out */
-    XW_DIGEST_P2P_CALLS,   /* without waits */
+    XW_DIGEST_WALL,       /* s since the process started */
+    XW_DIGEST_NODE,       /* share of a node: 1 / ranks on it; 0: not known */
+    XW_DIGEST_THREADS,    /* CPU time / run time */
+    XW_DIGEST_MPI_SHARE,  /* % of the run time */
+    XW_DIGEST_IO_SHARE,   /* % of the run time in POSIX, stdio and MPI-IO */
+    XW_DIGEST_COLL_RATE,  /* calls/s */
+    XW_DIGEST_COLL_BYTES, /* in and out */
+    XW_DIGEST_P2P_CALLS,  /* without waits */
     XW_DIGEST_P2P_BYTES,
     XW_DIGEST_MPIIO_CALLS,
     XW_DIGEST_MPIIO_BYTES,
@@ -36,14 +36,16 @@ enum xw_digest_measure {
 };
 enum xw_digest_layer { XW_DIGEST_POSIX, XW_DIGEST_STDIO, XW_DIGEST_N_LAYERS };
 
-#define XW_DIGEST_CLASS(cls, layer, what) (XW_DIGEST_CLASSES + ((cls) * XW_DIGEST_N_LAYERS + (layer)) * XW_DIGEST_N_IO + (what))
+#define XW_DIGEST_CLASS(cls, layer, what)                                                                              \
+    (XW_DIGEST_CLASSES + ((cls)*XW_DIGEST_N_LAYERS + (layer)) * XW_DIGEST_N_IO + (what))
 #define XW_DIGEST_N_SHARED XW_DIGEST_CLASS(XW_N_CLASSES, 0, 0)
 #define XW_DIGEST_LOST(what) (XW_DIGEST_N_SHARED + (what))
-#define XW_DIGEST_FUNCTION(function, word) (XW_DIGEST_LOST(XW_N_LOST) + (function) * 4 + (word))
+#define XW_DIGEST_FUNCTION(function, word) (XW_DIGEST_LOST(XW_N_LOST) + (function)*4 + (word))
 #define XW_DIGEST_N XW_DIGEST_FUNCTION(XW_N_FUNCTIONS, 0)
 
 /* This rank's vector. `ns_per_tick` turns the totals' ticks into time, `node_share` is 1 / ranks on this node or 0. */
-void xw_digest_measure(double vector[XW_DIGEST_N], const struct xw_totals *totals, double ns_per_tick, double node_share) XW_HIDDEN;
+void xw_digest_measure(double vector[XW_DIGEST_N], const struct xw_totals *totals, double ns_per_tick,
+                       double node_share) XW_HIDDEN;
 
 /* All ranks' numbers, or those of rank 0 alone. */
 struct xw_digest_report {

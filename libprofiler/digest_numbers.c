@@ -44,10 +44,7 @@ void xw_digest_fixed(struct xw_text *text, double value, unsigned decimals)
 }
 
 /* Digits after the point for three significant ones, given that the number will be rounded. */
-static unsigned decimals_of(double value)
-{
-    return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-}
+static unsigned decimals_of(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
 
 void xw_digest_quantity(struct xw_text *text, double value, const char *unit, unsigned width)
 {

@@ -7,8 +7,9 @@
 struct xw_mpi xw_mpi;
 
 /*
- * Which ABI: Open MPI has its own names for predefined objects; the library of the MPI-5 standard ABI is called libmpi_abi;
- * everything else (MPICH, Intel MPI, Cray, MVAPICH) has the ABI of MPICH. The soname alone would not tell them apart.
+ * Which ABI: Open MPI has its own names for predefined objects; the library of the MPI-5 standard ABI is called
+ * libmpi_abi; everything else (MPICH, Intel MPI, Cray, MVAPICH) has the ABI of MPICH. The soname alone would not tell
+ * them apart.
  */
 static enum xw_mpi_kind which_kind(void)
 {
@@ -27,7 +28,10 @@ static enum xw_mpi_kind which_kind(void)
 /* Functions are taken by their profiling names; a library without one of them has NULL there. */
 static void find_functions(struct xw_mpi *mpi)
 {
-#define XW_FUNCTION(field, name) {"PMPI_" name, xw_elf_hash("PMPI_" name), (void **)&mpi->field}
+#define XW_FUNCTION(field, name)                                                                                       \
+    {                                                                                                                  \
+        "PMPI_" name, xw_elf_hash("PMPI_" name), (void **)&mpi->field                                                  \
+    }
     struct xw_mpi_symbol symbols[] = {
         XW_FUNCTION(comm_rank, "Comm_rank"),
         XW_FUNCTION(comm_size, "Comm_size"),
@@ -50,10 +54,14 @@ static void find_functions(struct xw_mpi *mpi)
     xw_mpi_resolve(symbols, sizeof symbols / sizeof symbols[0], XW_MPI_LIBRARY);
 }
 
-/* Open MPI's predefined objects are variables. An executable may hold the copy that counts, so the first definition in load order. */
+/* Open MPI's predefined objects are variables. An executable may hold the copy that counts, so the first definition in
+ * load order. */
 static void find_objects(struct xw_mpi *mpi)
 {
-#define XW_OBJECT(field, name) {name, xw_elf_hash(name), (void **)&mpi->field}
+#define XW_OBJECT(field, name)                                                                                         \
+    {                                                                                                                  \
+        name, xw_elf_hash(name), (void **)&mpi->field                                                                  \
+    }
     struct xw_mpi_symbol symbols[] = {
         XW_OBJECT(world, "ompi_mpi_comm_world"),
         XW_OBJECT(type_byte, "ompi_mpi_byte"),

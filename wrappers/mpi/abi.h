@@ -43,7 +43,8 @@ struct xw_mpi {
     int (*comm_get_errhandler)(xw_word comm, xw_word *handler);
     int (*comm_set_errhandler)(xw_word comm, xw_word handler);
     int (*errhandler_free)(xw_word *handler);
-    int (*ireduce)(const void *in, void *out, xw_word count, xw_word type, xw_word op, xw_word root, xw_word comm, xw_word *request);
+    int (*ireduce)(const void *in, void *out, xw_word count, xw_word type, xw_word op, xw_word root, xw_word comm,
+                   xw_word *request);
     int (*test)(xw_word *request, int32_t *flag, xw_word status);
 };
 extern struct xw_mpi xw_mpi XW_HIDDEN;
@@ -52,7 +53,8 @@ extern struct xw_mpi xw_mpi XW_HIDDEN;
 static inline int32_t xw_mpi_int(xw_word word) { return (int32_t)(uint32_t)word; }
 static inline int xw_mpi_same_handle(xw_word a, xw_word b) { return ((a ^ b) & xw_mpi.handle_mask) == 0; }
 
-/* Find out which MPI library is loaded and fill xw_mpi. Returns 0 when there is none that we know; may be called again. */
+/* Find out which MPI library is loaded and fill xw_mpi. Returns 0 when there is none that we know; may be called again.
+ */
 int xw_mpi_detect(void) XW_HIDDEN;
 
 #endif

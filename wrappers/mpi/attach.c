@@ -2,9 +2,9 @@
 
 #include "abi.h"
 #include "digest_reduce.h"
-#include "loaded.h"
 #include "got.h"
 #include "init.h"
+#include "loaded.h"
 #include "segment.h"
 
 #define LOOK_TICKS (UINT64_C(1) << 31) /* about a second by the cycle counter, two by the clock in ns */

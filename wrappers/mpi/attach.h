@@ -1,5 +1,6 @@
 /*
- * When the MPI wrappers get into the process: at start if an MPI library is there, at MPI_Init, and after modules were loaded.
+ * When the MPI wrappers get into the process: at start if an MPI library is there, at MPI_Init, and after modules were
+ * loaded.
  */
 #ifndef XW_MPI_ATTACH_H
 #define XW_MPI_ATTACH_H
@@ -17,7 +18,8 @@ void xw_mpi_finalizing(unsigned function) XW_HIDDEN;
 extern uint64_t xw_mpi_next_look XW_HIDDEN;
 void xw_mpi_look_again(uint64_t now) XW_HIDDEN;
 
-/* From wrappers that are not on a program's hottest path: about once a second, redirect the calls of modules loaded since. */
+/* From wrappers that are not on a program's hottest path: about once a second, redirect the calls of modules loaded
+ * since. */
 static inline void xw_mpi_look(uint64_t now)
 {
     if (XW_UNLIKELY(now >= __atomic_load_n(&xw_mpi_next_look, __ATOMIC_RELAXED)))

@@ -1,8 +1,8 @@
 /*
  * The vocabulary of the byte rules in functions.toml, as the generated wrappers call it.
  *
- * Nothing is remembered about communicators and derived datatypes, whose handles are used again as soon as they are freed:
- * the MPI library is asked each time, by functions of a few ns. Only sizes of predefined datatypes are kept.
+ * Nothing is remembered about communicators and derived datatypes, whose handles are used again as soon as they are
+ * freed: the MPI library is asked each time, by functions of a few ns. Only sizes of predefined datatypes are kept.
  */
 #ifndef XW_MPI_BYTES_H
 #define XW_MPI_BYTES_H
@@ -39,7 +39,8 @@ static inline uint64_t xw_mpi_times_type(int64_t count, xw_word type)
     return count > 0 ? (uint64_t)count * xw_mpi_type_size(type) : 0;
 }
 
-/* How many processes a collective on `comm` exchanges with: all of an intra-communicator, the remote group of the other kind. */
+/* How many processes a collective on `comm` exchanges with: all of an intra-communicator, the remote group of the other
+ * kind. */
 int64_t xw_mpi_peers(xw_word comm) XW_HIDDEN;
 /* Size of the group that the calling process belongs to. */
 int64_t xw_mpi_group_size(xw_word comm) XW_HIDDEN;

@@ -14,7 +14,8 @@
 
 extern char **environ __attribute__((weak));
 
-/* --- before: what has to be known early ------------------------------------------------------------------------------- */
+/* --- before: what has to be known early
+ * ------------------------------------------------------------------------------- */
 
 /* The file behind a descriptor, so that we never write into what the program opened in its place. */
 struct file {
@@ -72,7 +73,8 @@ void xw_digest_prepare(void)
     node_share = read_node_share();
 }
 
-/* --- the reduction ------------------------------------------------------------------------------------------------------ */
+/* --- the reduction
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Static, not on the stack: an operation that was given up may still touch them while MPI_Finalize runs. */
 static struct {
@@ -128,10 +130,10 @@ static int duplicate_world(uint64_t deadline_ns)
 static int reduce_to_rank_0(uint64_t deadline_ns)
 {
     reduction.request[0] = reduction.request[1] = xw_mpi.request_null;
-    return !xw_mpi.ireduce(reduction.ends, reduction.greatest, 2 * XW_DIGEST_N_SHARED, xw_mpi.type_double, xw_mpi.op_max, 0,
-                           reduction.comm, &reduction.request[0]) &&
-           !xw_mpi.ireduce(reduction.mine, reduction.sum, XW_DIGEST_N, xw_mpi.type_double, xw_mpi.op_sum, 0, reduction.comm,
-                           &reduction.request[1]) &&
+    return !xw_mpi.ireduce(reduction.ends, reduction.greatest, 2 * XW_DIGEST_N_SHARED, xw_mpi.type_double,
+                           xw_mpi.op_max, 0, reduction.comm, &reduction.request[0]) &&
+           !xw_mpi.ireduce(reduction.mine, reduction.sum, XW_DIGEST_N, xw_mpi.type_double, xw_mpi.op_sum, 0,
+                           reduction.comm, &reduction.request[1]) &&
            completes(&reduction.request[0], deadline_ns) && completes(&reduction.request[1], deadline_ns);
 }
 
@@ -155,7 +157,8 @@ static int reduce(void)
     return 1;
 }
 
-/* --- the text ------------------------------------------------------------------------------------------------------------- */
+/* --- the text
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static void read_program(char *name, size_t size)
 {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Turn the rows of functions.toml into the MPI wrappers (its head explains the rows).
 
-    generate.py --header FILE     mpi_table.h: sizes of the table
-    generate.py --special FILE    mpi_special.h: what special.c implements
-    generate.py --source FILE     mpi_wrappers.c: one wrapper per row, and the table that finds it by name
+generate.py --header FILE     mpi_table.h: sizes of the table
+generate.py --special FILE    mpi_special.h: what special.c implements
+generate.py --source FILE     mpi_wrappers.c: one wrapper per row, and the table that finds it by name
 """
 
 from __future__ import annotations
@@ -101,12 +101,11 @@ class Rule:
         given = re.fullmatch(r"given\((\w+)\)", text)
         if given:
             return f"{self._argument(given[1], 'P')} != xw_mpi.in_place"
+        if text not in ("root", "member", "leaf"):
+            raise self._error(f"unknown condition {text!r}")
         member = f"xw_mpi_int({self._argument('root', 'I')}) >= 0"
         root = f"xw_mpi_is_root(root, {self._argument('comm', 'H')})"
-        tests = {"root": root, "member": member, "leaf": f"({member} && !{root})"}
-        if text not in tests:
-            raise self._error(f"unknown condition {text!r}")
-        return tests[text]
+        return {"root": root, "member": member, "leaf": f"{member} && !{root}"}[text]
 
     def _product(self, text: str) -> str:
         pairs = re.fullmatch(r"sum\((\w+) \* (\w+)\)", text)
@@ -156,7 +155,7 @@ def _with(first: str, rest: str) -> str:
 
 
 def body_prototype(function: Function) -> str:
-    """What does the work behind both names of a function: gets the definition to forward to and the address of the call."""
+    """What works behind both names of a function: gets the definition to forward to and the address of the call."""
     parameters = "" if not function.args else _parameters(function)
     return _with(f"int xw_mpi_body_{function.name}(xw_mpi_fn_{function.name} *real, const void *site", parameters) + ")"
 
@@ -168,7 +167,11 @@ def body(function: Function) -> str:
     if function.received:
         lines += ["struct xw_mpi_status own;", "if (status == xw_mpi.status_ignore)", "    status = (xw_word)&own;"]
     if function.boundary:
-        lines += ["int cuts = call.outermost && xw_mpi_is_world_sized(comm);", "if (cuts)", "    xw_segment_boundary();"]
+        lines += [
+            "int cuts = call.outermost && xw_mpi_is_world_sized(comm);",
+            "if (cuts)",
+            "    xw_segment_boundary();",
+        ]
     lines += [f"int error = real({_names(function)});"]
     lines += [f"uint64_t {way} = 0;" for way in function.rules]
     lines += ["if (call.outermost) {"]

@@ -33,15 +33,18 @@ static int find_function(const char *symbol, struct slot *slot)
     return 0;
 }
 
-static void visit_slots(const struct xw_elf *object, const ElfW(Rela) * relocations, size_t n, slot_user *use, void *context)
+static void visit_slots(const struct xw_elf *object, const ElfW(Rela) * relocations, size_t n, slot_user *use,
+                        void *context)
 {
     for (size_t i = 0; i < n; i++) {
         unsigned long type = ELF64_R_TYPE(relocations[i].r_info);
         if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_64)
             continue;
         const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(relocations[i].r_info)];
-        struct slot slot = {.place = (void **)(object->base + relocations[i].r_offset), .lazy = type == R_X86_64_JUMP_SLOT};
-        if ((type != R_X86_64_64 || !relocations[i].r_addend) && find_function(object->strings + symbol->st_name, &slot))
+        struct slot slot = {.place = (void **)(object->base + relocations[i].r_offset),
+                            .lazy = type == R_X86_64_JUMP_SLOT};
+        if ((type != R_X86_64_64 || !relocations[i].r_addend) &&
+            find_function(object->strings + symbol->st_name, &slot))
             use(object, &slot, context);
     }
 }

@@ -30,17 +30,38 @@ static int open_object(struct xw_elf *object, const struct dl_phdr_info *info)
     for (; entry->d_tag != DT_NULL; entry++) {
         const void *address = dynamic_address(object->base, entry->d_un.d_ptr);
         switch (entry->d_tag) {
-        case DT_SYMTAB: object->symbols = address; break;
-        case DT_STRTAB: object->strings = address; break;
-        case DT_GNU_HASH: object->gnu_hash = address; break;
-        case DT_HASH: object->sysv_hash = address; break;
-        case DT_JMPREL: object->plt = address; break;
-        case DT_PLTREL: plt_is_rela = entry->d_un.d_val == DT_RELA; break;
-        case DT_PLTRELSZ: object->n_plt = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
-        case DT_RELA: object->data = address; break;
-        case DT_RELASZ: object->n_data = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
-        case DT_RELACOUNT: n_relative = entry->d_un.d_val; break;
-        default: break;
+        case DT_SYMTAB:
+            object->symbols = address;
+            break;
+        case DT_STRTAB:
+            object->strings = address;
+            break;
+        case DT_GNU_HASH:
+            object->gnu_hash = address;
+            break;
+        case DT_HASH:
+            object->sysv_hash = address;
+            break;
+        case DT_JMPREL:
+            object->plt = address;
+            break;
+        case DT_PLTREL:
+            plt_is_rela = entry->d_un.d_val == DT_RELA;
+            break;
+        case DT_PLTRELSZ:
+            object->n_plt = entry->d_un.d_val / sizeof(ElfW(Rela));
+            break;
+        case DT_RELA:
+            object->data = address;
+            break;
+        case DT_RELASZ:
+            object->n_data = entry->d_un.d_val / sizeof(ElfW(Rela));
+            break;
+        case DT_RELACOUNT:
+            n_relative = entry->d_un.d_val;
+            break;
+        default:
+            break;
         }
     }
     if (!object->plt || !plt_is_rela)

@@ -1,8 +1,8 @@
 /*
  * A loaded object (executable or shared library) as the dynamic linker left it in memory: its symbols and relocations.
  *
- * Everything is read from the object's own tables under dl_iterate_phdr, not through dlsym: no allocation, no dlerror state
- * for a name that is not there, no lock but that of dl_iterate_phdr.
+ * Everything is read from the object's own tables under dl_iterate_phdr, not through dlsym: no allocation, no dlerror
+ * state for a name that is not there, no lock but that of dl_iterate_phdr.
  */
 #ifndef XW_MPI_LOADED_H
 #define XW_MPI_LOADED_H

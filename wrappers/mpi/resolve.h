@@ -1,9 +1,9 @@
 /*
  * Where the MPI functions are: the definitions that a call would reach without this library.
  *
- * The dynamic linker binds a name to its first definition in load order, so that is what is looked up: another tool that
- * is linked into the program or preloaded, before or behind us, is found before the MPI library and goes on working. An MPI library
- * that a plug-in brought in with RTLD_LOCAL is in that order too.
+ * The dynamic linker binds a name to its first definition in load order, so that is what is looked up: another tool
+ * that is linked into the program or preloaded, before or behind us, is found before the MPI library and goes on
+ * working. An MPI library that a plug-in brought in with RTLD_LOCAL is in that order too.
  */
 #ifndef XW_MPI_RESOLVE_H
 #define XW_MPI_RESOLVE_H

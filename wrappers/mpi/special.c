@@ -1,8 +1,9 @@
 /*
  * The MPI functions that no row of the table can say: start, end and abort.
  *
- * Each body is called by the generated wrappers with the definition to forward to. MPI_Init and MPI_Init_thread are also
- * exported under their own names, so that an MPI library that is loaded after us is seen at its start at the latest.
+ * Each body is called by the generated wrappers with the definition to forward to. MPI_Init and MPI_Init_thread are
+ * also exported under their own names, so that an MPI library that is loaded after us is seen at its start at the
+ * latest.
  */
 #include "mpi_special.h"
 
@@ -29,8 +30,8 @@ int xw_mpi_body_MPI_Init(xw_mpi_fn_MPI_Init *real, const void *site, xw_word arg
     return leave_init(call, XW_F_MPI_Init, site, real(argc, argv));
 }
 
-int xw_mpi_body_MPI_Init_thread(xw_mpi_fn_MPI_Init_thread *real, const void *site, xw_word argc, xw_word argv, xw_word required,
-                                xw_word provided)
+int xw_mpi_body_MPI_Init_thread(xw_mpi_fn_MPI_Init_thread *real, const void *site, xw_word argc, xw_word argv,
+                                xw_word required, xw_word provided)
 {
     struct xw_call call = xw_enter_mpi(XW_F_MPI_Init_thread, XW_G_MPI_OTHER);
     return leave_init(call, XW_F_MPI_Init_thread, site, real(argc, argv, required, provided));
@@ -58,7 +59,8 @@ int xw_mpi_body_MPI_Abort(xw_mpi_fn_MPI_Abort *real, const void *site, xw_word c
     return real(comm, errorcode);
 }
 
-/* What an exported function forwards to: the definition behind us, or the MPI library's own if that was loaded before us. */
+/* What an exported function forwards to: the definition behind us, or the MPI library's own if that was loaded before
+ * us. */
 static void *behind_us(const char *name)
 {
     void *real = xw_mpi_resolve_one(name, XW_MPI_NEXT);
@@ -77,5 +79,6 @@ int MPI_Init(xw_word argc, xw_word argv)
 int MPI_Init_thread(xw_word argc, xw_word argv, xw_word required, xw_word provided)
 {
     xw_mpi_fn_MPI_Init_thread *real = behind_us("MPI_Init_thread");
-    return real ? xw_mpi_body_MPI_Init_thread(real, __builtin_return_address(0), argc, argv, required, provided) : NO_MPI;
+    return real ? xw_mpi_body_MPI_Init_thread(real, __builtin_return_address(0), argc, argv, required, provided)
+                : NO_MPI;
 }

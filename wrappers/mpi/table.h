@@ -1,8 +1,8 @@
 /*
  * The generated table of MPI functions (generate.py), in the order of functions.toml.
  *
- * Each function can be called by two names: MPI_X and, by tools and Fortran bindings, PMPI_X. Both are redirected, each to
- * a wrapper that forwards to its own definition.
+ * Each function can be called by two names: MPI_X and, by tools and Fortran bindings, PMPI_X. Both are redirected, each
+ * to a wrapper that forwards to its own definition.
  */
 #ifndef XW_MPI_TABLE_H
 #define XW_MPI_TABLE_H
