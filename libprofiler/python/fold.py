@@ -130,8 +130,11 @@ def _with_rest(file: SpoolFile, records: Pieces, holes: tuple[Ints, Ints]) -> Pi
     upto[:, -1] = rest
     value = np.diff(upto, axis=1, prepend=0)
     n, k = records.index.size, begin.size
+    inside = np.where(
+        end > begin, begin, np.maximum(begin - 1, file.start.real_ns)
+    )  # the very end is in the last slice
     return Pieces(
-        index=np.concatenate((records.index, begin // file.slice_ns)),
+        index=np.concatenate((records.index, inside // file.slice_ns)),
         begin=np.concatenate((records.begin, begin)),
         end=np.concatenate((records.end, end)),
         piece=np.concatenate((records.piece, np.tile(np.arange(n, n + k), column.size))),
@@ -200,10 +203,14 @@ def _scatter(pieces: Pieces, parts: _Parts, columns: Sequence[Column], first: in
     upto_begin = np.where(nth == 0, 0, np.rint(whole * parts.low[part]).astype(np.int64))
     upto_end = np.where(nth == n[row] - 1, whole, np.rint(whole * parts.high[part]).astype(np.int64))
     column, at = pieces.column[row], parts.slice[part] - first
+    if not column.size:
+        return {}
     order = np.argsort(column, kind="stable")
     numbers, begins = np.unique(column[order], return_index=True)
+    ends = np.append(begins[1:], order.size)
     values = {}
-    for number, rows in zip(numbers.tolist(), np.split(order, begins[1:]), strict=True):
+    for number, begin, end in zip(numbers.tolist(), begins, ends[: begins.size], strict=True):
+        rows = order[begin:end]
         array = np.zeros(n_slices, dtype=np.int64)
         described = columns[number]
         if described.kind == "gauge":

@@ -234,7 +234,7 @@ def _command(rows: Sequence[Row], worlds: Sequence[list[SpoolFile]]) -> str:
 
     def weight(row: Row) -> tuple[bool, bool, int]:
         p = row.process
-        return p.exe not in STARTERS, p.state != "short", p.end_ns - p.start_ns
+        return p.state != "short", p.exe not in STARTERS, p.end_ns - p.start_ns
 
     return max(rows, key=weight).process.exe
 

@@ -22,6 +22,7 @@ FIRST_SLICE = 440_000_000
 START_NS = FIRST_SLICE * SLICE_NS
 HZ = 2_000_000_000  # ticks per second of the made-up machine
 START_TICK = 10**12
+BOOTED_NS = 10**18  # CLOCK_MONOTONIC at START_NS
 
 FUNCTIONS = (("read", "posix"), ("write", "posix"), ("fwrite", "stdio"), ("MPI_Send", "mpi"), ("MPI_Allreduce", "mpi"))
 GROUPS = sorted({m.id // 4 for m in METRICS if m.id < 1000})
@@ -249,9 +250,9 @@ class SpoolBuilder:
                              len(GROUPS), len(FUNCTIONS), len(METRICS), len(LOST), self.state)  # fmt: skip
         header += struct.pack("<3I2iI3Q", self.pid, self.parent_pid, self.uid, self.rank, self.ranks,
                               self.tick_source, self.tick_hz, self.slice_ns, self.start_ticks)  # fmt: skip
-        header += struct.pack("<3Q", self.start_ns, self.start_ns - START_NS + 10**15, self.start_tick)
+        header += struct.pack("<3Q", self.start_ns, self.start_ns - START_NS + BOOTED_NS, self.start_tick)
         passed = self.end_ns - self.start_ns
-        end = (self.end_ns, self.end_ns - START_NS + 10**15, self.tick_at(passed)) if self.end_ns else (0, 0, 0)
+        end = (self.end_ns, self.end_ns - START_NS + BOOTED_NS, self.tick_at(passed)) if self.end_ns else (0, 0, 0)
         header += struct.pack("<3Q", *end)
         lost = [self.lost.get(name, 0) for name in LOST]
         header += struct.pack("<16Q", *lost, *[0] * (16 - len(lost)))
