@@ -28,13 +28,13 @@ class CommandNotRun(Exception):
 def run_child(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run `command` to its end and return its wait status (os.wait). Leaves the forwarded signals blocked.
 
-    Raises CommandNotRun when it does not start. A signal of the terminal reaches the child by itself, being in our process
-    group; only what a process sent to us is passed on.
+    Raises CommandNotRun when it does not start. A signal of the terminal reaches the child by itself, being in our
+    process group; only what a process sent to us is passed on.
     """
     watched = {*FORWARDED, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
-        pid = os.posix_spawnp(command[0], command, environment, setsigmask=before, setsigdef=RESTORED)
+        pid = os.posix_spawnp(command[0], list(command), environment, setsigmask=before, setsigdef=RESTORED)
     except OSError as error:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         raise CommandNotRun(error) from error

@@ -1,8 +1,8 @@
 """The demo's shared directory: where the machine allows it, a small slow disk of its own.
 
 A file holds an ext4 file system, mounted over a loop device with `-o sync`, so that every write waits for the disk as
-it does on a loaded file server. A cgroup for block I/O that both jobs run in limits what reaches the loop device. Elsewhere
-it is a plain directory whose files are written through (chattr +S), where the file system knows that.
+it does on a loaded file server. A cgroup for block I/O that both jobs run in limits what reaches the loop device.
+Elsewhere it is a plain directory whose files are written through (chattr +S), where the file system knows that.
 
 All names follow from the demo's directory: what an earlier, killed demo left behind is found and removed.
 """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from crosswind.tools.output import step
 
 if TYPE_CHECKING:
     from crosswind.profile.model import Profile
+    from crosswind.profile.segments import SegmentTable
 
 __all__ = ["export_command"]
 
@@ -46,8 +48,19 @@ def export_command(profile: str, form: str, what: str, output: Path | None, db: 
     if form == "parquet" and output is None:
         raise click.UsageError("--format parquet needs a file: -o FILE")
     with step(f"reading {profile}"):
-        columns = TABLES[what](_load(profile, db))
-    WRITERS[form](columns, output)
+        content = _load(profile, db)
+    export(content, what, form, output)
+
+
+def export(profile: Profile, what: str, form: str, output: Path | None) -> None:
+    """Write `what` (segments, slices, functions) as `form` (csv, json, parquet) to a file, or to stdout.
+
+    CommandError: the profile has no segments, or there is no pyarrow.
+    """
+    if (what, form) == ("segments", "csv"):
+        _write_segment_csv(profile, output)
+    else:
+        WRITERS[form](TABLES[what](profile), output)
 
 
 def _load(name: str, db: str | None) -> Profile:
@@ -60,15 +73,32 @@ def _load(name: str, db: str | None) -> Profile:
     return job_from_database(db, name)
 
 
+def _segment_table(profile: Profile) -> SegmentTable:
+    if profile.segments is None:
+        raise CommandError("no segments (no MPI program, or no global collectives): there are --what slices, functions")
+    return profile.segments
+
+
+def _write_segment_csv(profile: Profile, output: Path | None) -> None:
+    """The CSV that other programs rely on is written where it is read, in crosswind.profile.segments."""
+    from crosswind.profile.segments import write_csv
+
+    table = _segment_table(profile)
+    if output is not None:
+        write_csv(table, output)
+        return
+    with tempfile.TemporaryDirectory(prefix="crosswind-export-") as directory:
+        path = Path(directory) / "segments.csv"
+        write_csv(table, path)
+        with path.open() as file:
+            shutil.copyfileobj(file, click.get_text_stream("stdout"))
+
+
 def _segments(profile: Profile) -> Columns:
     from crosswind.profile.segments import CSV_COLUMNS
 
-    table = profile.segments
-    if table is None:
-        raise CommandError("no segments (no MPI program, or no global collectives): there are --what slices, functions")
-    ranks, segments = np.nonzero(table.valid)
-    order = np.lexsort((ranks, segments))
-    ranks, segments = ranks[order], segments[order]
+    table = _segment_table(profile)
+    segments, ranks = np.nonzero(table.valid.T)
     columns = {"seg": table.index[segments], "rank": table.ranks[ranks]}
     columns.update({name: table.columns[name][ranks, segments] for name in CSV_COLUMNS if name in table.columns})
     return columns

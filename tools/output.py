@@ -1,4 +1,4 @@
-"""What the verbs print: JSON, tables, progress lines. Text from files and job names is hostile and is made printable."""
+"""What the verbs print: JSON, tables, progress lines. Text from files and jobs is hostile: made printable first."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def si(value: float, unit: str = "") -> str:
             return f"{value / factor:.3g} {prefix}{unit}".rstrip()
     if unit == "s" and 0 < abs(value) < 1:
         return f"{value * 1e3:.3g} ms" if abs(value) >= 1e-3 else f"{value * 1e6:.3g} us"
-    text = f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1000 else f"{value:.0f}"
+    text = f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
     return f"{text} {unit}".rstrip()
 
 

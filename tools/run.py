@@ -138,7 +138,7 @@ def _environment(
 
 
 def _write_profiles(spool: Path, target: Path) -> None:
-    """Merge and write, say where, then remove the spool directory. What fails here must not hide COMMAND's exit code."""
+    """Merge, write, say where, remove the spool directory. A failure here must not hide COMMAND's exit code."""
     from crosswind.profile.merge import merge_directory
     from crosswind.profile.store import write_profile
 

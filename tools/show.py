@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +53,7 @@ def show_command(profile: Path, as_json: bool, slices: bool, segments: bool, tex
 def document(profile: Profile, *, slices: bool = False, segments: bool = False) -> dict[str, Any]:
     """The document of `show --json`, with what was asked for beside it.
 
-    slices: `slices.rates` {series: {title, unit, values}}, null in gaps. segments: rows as in the CSV, column by column.
+    slices: `slices.rates` {series: {title, unit, values}}, null in gaps. segments: `segment_table`, [rank][segment].
     """
     from crosswind.profile.summary import summarize
 
@@ -62,7 +61,7 @@ def document(profile: Profile, *, slices: bool = False, segments: bool = False) 
     if slices:
         result["slices"] = {**result["slices"], "rates": _rates(profile)}
     if segments:
-        result["segments"] = _segment_columns(profile)
+        result["segment_table"] = _segment_columns(profile)
     return result
 
 
@@ -114,12 +113,9 @@ def _segment_columns(profile: Profile) -> dict[str, Any] | None:
 
 
 def _print_segments(profile: Profile) -> None:
-    from crosswind.profile.segments import write_csv
+    from crosswind.tools.export import export
 
-    if profile.segments is None:
-        click.echo("no segments: no MPI program, or no collective that synchronises all ranks", err=True)
-        return
-    write_csv(profile.segments, sys.stdout)
+    export(profile, "segments", "csv", None)
 
 
 def _print_slices(profile: Profile) -> None:
@@ -143,9 +139,7 @@ def _print_summary(summary: dict[str, Any]) -> None:
     _print_processes(summary["processes"])
     _print_totals(summary["totals"])
     _print_functions(summary["functions"])
-    lost = {name: count for name, count in summary["lost"].items() if count}
-    if lost:
-        click.echo("\nlost: " + one_line(", ".join(f"{name} {count}" for name, count in lost.items())))
+    _print_lost(summary["lost"])
 
 
 def _print_job(summary: dict[str, Any]) -> None:
@@ -189,6 +183,13 @@ def _print_functions(functions: dict[str, dict[str, float]]) -> None:
         if f["calls"]
     ]
     print_table(("function", "calls", "out", "in", "time"), rows, "functions, summed over processes")
+
+
+def _print_lost(lost: dict[str, Any]) -> None:
+    rows = [(name, count, lost["reasons"].get(name, "")) for name, count in lost["counts"].items() if count]
+    rows += [(file["path"], "-", file["reason"]) for file in lost["files"]]
+    if rows:
+        print_table(("lost", "how often", "what that means"), rows, "what is missing")
 
 
 def _clock(ns: int) -> str:
