@@ -41,9 +41,6 @@ def open_database(url: str, create: bool = True) -> Engine:
     try:
         with writing(engine) as conn:
             _bring_to_head(conn, shown, create)
-    except DBAPIError as error:
-        engine.dispose()
-        raise DatabaseError(f"cannot open {shown}: {_first_line(error.orig)}") from None
     except DatabaseError:
         engine.dispose()
         raise
@@ -52,11 +49,15 @@ def open_database(url: str, create: bool = True) -> Engine:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes: committed at the end, rolled back by an exception. SQLite takes its one write lock at
-    once.
+    """A transaction that writes: committed at the end, rolled back by an exception.
+
+    SQLite takes its one write lock at once. Raises DatabaseError for what the database cannot do.
     """
-    with engine.connect().execution_options(**{_WRITES: True}) as conn, conn.begin():
-        yield conn
+    try:
+        with engine.connect().execution_options(**{_WRITES: True}) as conn, conn.begin():
+            yield conn
+    except DBAPIError as error:
+        raise DatabaseError(f"{engine.url.render_as_string()}: {_first_line(error.orig)}") from error
 
 
 @contextmanager

@@ -88,6 +88,11 @@ def _check_arrays(profile: Profile) -> None:
         _check_array(name, values, grid[:1])
     for name, values in profile.functions.items():
         _check_array(name, values, (grid[0], 4))
+    table = profile.segments
+    if table is not None and {a.shape for a in (table.valid, *table.columns.values())} != {
+        (table.n_ranks, table.n_segments)
+    }:
+        raise RefusedProfile("the columns of its segments have different shapes")
 
 
 def _check_array(name: str, values: NDArray[np.int64], shape: tuple[int, ...]) -> None:

@@ -131,6 +131,7 @@ process = Table(
     Column("start_ns", BigInteger, nullable=False),
     Column("end_ns", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
+    Column("count", BigInteger, nullable=False, default=1),  # short processes share a row
     Column("is_mpi", Boolean, nullable=False),
     Column("partial", Boolean, nullable=False),
     Column("lost", JSON, nullable=False),

@@ -1,7 +1,7 @@
 """Two profiles of one job step made one: what is known of a step comes in parts and in any order.
 
 Nodes deliver their own processes, a step's processes start and end at different times, and a running one is
-delivered again and again. So loading takes the union: every process image once, in the version that covers most.
+delivered again and again. So loading takes the union: every process image once, in the version that knows most.
 The result does not depend on the order of deliveries, and delivering something again changes nothing.
 """
 
@@ -20,7 +20,7 @@ from crosswind.profile.segments import SegmentTable
 
 __all__ = ["union"]
 
-_Image = tuple[str, int, int, int]
+_Image = tuple[str, int, int, str, int]
 _Source = tuple[Profile, int]
 
 
@@ -46,22 +46,25 @@ def union(old: Profile, new: Profile) -> Profile:
 
 def _choose(old: Profile, new: Profile) -> list[_Source]:
     """Which row of which profile to take for each process image, in the order of both."""
-    images: dict[_Image, _Source] = {}
+    images: dict[_Image, tuple[tuple[int, ...], _Source]] = {}
     for profile in (old, new):
         covered = profile.covered_ns.sum(axis=1)
-        for row, image in enumerate(_images(profile.processes)):
-            held = images.get(image)
-            if held is None or covered[row] >= held[0].covered_ns[held[1]].sum():
-                images[image] = profile, row
-    return list(images.values())
+        for row, (image, p) in enumerate(zip(_images(profile.processes), profile.processes, strict=True)):
+            # An end is final: what was guessed of a running process may reach further than it lived.
+            version = (p.state != "running", int(covered[row]), p.count, p.end_ns)
+            if image not in images or version >= images[image][0]:
+                images[image] = version, (profile, row)
+    return [source for _, source in images.values()]
 
 
 def _images(processes: Iterable[Process]) -> list[_Image]:
-    """What tells process images apart: host, pid and start; and a number, should a profile hold the same twice."""
-    seen: Counter[tuple[str, int, int]] = Counter()
+    """What tells process images apart: host, pid, start and program; and a number, should a profile hold the same
+    twice.
+    """
+    seen: Counter[tuple[str, int, int, str]] = Counter()
     out = []
     for p in processes:
-        plain = (p.host, p.pid, p.start_ns)
+        plain = (p.host, p.pid, p.start_ns, p.exe)
         out.append((*plain, seen[plain]))
         seen[plain] += 1
     return out

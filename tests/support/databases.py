@@ -35,10 +35,10 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     import psycopg
 
     server = request.getfixturevalue("postgresql_server")
-    name = f"t{uuid4().hex}"
+    name = f"t{uuid4().hex}"  # a schema is enough: making a database copies some hundred files
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return f"{server}/{name}"
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{server}/postgres?options=-csearch_path%3D{name}"
 
 
 @contextmanager

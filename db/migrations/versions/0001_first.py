@@ -123,6 +123,7 @@ def upgrade() -> None:
         sa.Column("start_ns", sa.BigInteger(), nullable=False),
         sa.Column("end_ns", sa.BigInteger(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("count", sa.BigInteger(), nullable=False),
         sa.Column("is_mpi", sa.Boolean(), nullable=False),
         sa.Column("partial", sa.Boolean(), nullable=False),
         sa.Column("lost", sa.JSON(), nullable=False),

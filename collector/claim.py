@@ -1,0 +1,165 @@
+"""Claims: how several collectors share one spool directory and how the work of a dead one is found again.
+
+    SPOOL/                     open to all users, sticky
+        JOB.RANK.PID.TIME.xws
+        claims/ID/owner        locked (flock) as long as the collector lives
+        claims/ID/...          spool files that it is loading
+        done/...               loaded
+        refused/...            unreadable, kept for inspection
+
+Taking a file is one rename, so exactly one collector gets it. A claim whose lock is free belongs to nobody alive:
+its files go back to the spool, and since loading is idempotent it does not matter how far the dead collector came.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from crosswind.collector.errors import SpoolError
+
+__all__ = ["Claim", "recover"]
+
+CLAIMS, DONE, REFUSED, OWNER = "claims", "done", "refused", "owner"
+
+
+class Claim:
+    """The files of one spool directory that this collector has taken. Made by `Claim.in_directory`."""
+
+    def __init__(self, spool: Path, folder: Path) -> None:
+        self.spool = spool
+        self.folder = folder
+
+    @classmethod
+    @contextmanager
+    def in_directory(cls, spool: Path) -> Iterator[Claim]:
+        """A claim that is held within the block; what is still in it at the end goes back. Raises SpoolError."""
+        folder, owner = _locked_folder(_own_folder(spool, CLAIMS))
+        claim = cls(spool, folder)
+        try:
+            yield claim
+        finally:
+            _empty(folder, spool)
+            os.close(owner)
+
+    def take(self, path: Path) -> Path | None:
+        """Take a file of the spool; its path from now on, or None when it is gone. Raises SpoolError."""
+        target = self.folder / path.name
+        try:
+            os.rename(path, target)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise SpoolError(
+                f"cannot take {path.name} out of {self.spool} ({error.strerror}): run the collector as root or as the "
+                "owner of the files"
+            ) from None
+        return target
+
+    def finish(self, taken: Path, *, delete: bool) -> None:
+        """A taken file is loaded: keep it in done/, or delete it."""
+        if delete:
+            os.unlink(taken)
+        else:
+            _move(taken, _own_folder(self.spool, DONE))
+
+    def refuse(self, taken: Path) -> None:
+        """A taken file cannot be loaded: keep it in refused/."""
+        _move(taken, _own_folder(self.spool, REFUSED))
+
+    def give_back(self, taken: Path) -> None:
+        """Put a taken file back into the spool."""
+        _move(taken, self.spool)
+
+
+def recover(spool: Path) -> int:
+    """Put back what collectors that died had taken; how many files. Raises SpoolError."""
+    recovered = 0
+    if not (spool / CLAIMS).is_dir():
+        return 0
+    for folder in sorted(_own_folder(spool, CLAIMS).iterdir()):
+        owner = _lock(folder)
+        if owner is not None:
+            recovered += _empty(folder, spool)
+            os.close(owner)
+    return recovered
+
+
+def _locked_folder(claims: Path) -> tuple[Path, int]:
+    """A new folder and the descriptor that locks it."""
+    while True:
+        folder = claims / uuid4().hex
+        folder.mkdir(mode=0o700)
+        try:
+            os.close(os.open(folder / OWNER, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except FileNotFoundError:
+            continue  # taken for a dead one's and removed before it was locked
+        owner = _lock(folder)
+        if owner is not None:
+            return folder, owner
+
+
+def _lock(folder: Path) -> int | None:
+    """The descriptor that holds a folder's lock; None: another collector holds it, or the folder is gone."""
+    try:
+        owner = os.open(folder / OWNER, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(owner).st_ino == os.stat(folder / OWNER).st_ino:
+            return owner
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(owner)
+    return None
+
+
+def _empty(folder: Path, spool: Path) -> int:
+    """Put all files of a locked claim back and remove it; how many."""
+    files = [path for path in folder.iterdir() if path.name != OWNER]
+    for path in files:
+        _move(path, spool)
+    shutil.rmtree(folder)
+    return len(files)
+
+
+def _move(path: Path, folder: Path) -> None:
+    """Move into a folder, never over something that is there: link, then unlink; half done it is easily completed."""
+    target = folder / path.name
+    while True:
+        try:
+            os.link(path, target, follow_symlinks=False)
+        except FileExistsError:
+            if os.path.samefile(path, target):
+                break
+            target = folder / f"{path.stem[:80]}.{uuid4().hex[:8]}{path.suffix}"
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
+                raise
+            os.rename(path, target)  # a directory, or a file system without links
+            return
+        else:
+            break
+    os.unlink(path)
+
+
+def _own_folder(spool: Path, name: str) -> Path:
+    """A folder of the spool that belongs to us alone: whoever may write to the spool could have planted another."""
+    folder = spool / name
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = os.lstat(folder)
+    except OSError as error:
+        raise SpoolError(
+            f"cannot make {folder} ({error.strerror}): the collector has to be able to write there"
+        ) from None
+    if folder.is_symlink() or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise SpoolError(f"{folder} is not the collector's own folder (user {status.st_uid}): look at it and remove it")
+    return folder

@@ -1,0 +1,51 @@
+"""Finding spool files. The directories are open to all users, so names and kinds of what lies there are hostile."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from pathlib import Path
+
+from crosswind.collector.errors import SpoolError
+
+__all__ = ["SUFFIXES", "find_spools"]
+
+SUFFIXES = (".xws", ".xwl")  # a process's own file; the log of a job step's short processes
+MAX_FILES = 1 << 20
+STARTING_S = 60.0  # how long a file may be without a header: its process is about to write it
+
+
+def find_spools(directory: str | os.PathLike[str]) -> list[Path]:
+    """The spool files of a directory by name, without those that their process is just making.
+
+    Whatever bears such a name is returned, also what is no regular file: the reader refuses it with the reason. Raises
+    SpoolError when the directory can't be read.
+    """
+    found: list[Path] = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.name.endswith(SUFFIXES) and not entry.name.startswith(".") and not _is_starting(entry.path):
+                    found.append(Path(entry.path))
+                if len(found) > MAX_FILES:
+                    raise SpoolError(f"{directory} holds more than {MAX_FILES} spool files: find out who makes them")
+    except OSError as error:
+        raise SpoolError(f"cannot read the spool directory {directory}: {error.strerror}") from None
+    return sorted(found)
+
+
+def _is_starting(path: str) -> bool:
+    """Whether a young file has no header yet. Opening it neither follows a link nor waits for a pipe."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        status = os.fstat(handle)
+        young = time.time() - status.st_mtime < STARTING_S
+        return stat.S_ISREG(status.st_mode) and young and not any(os.read(handle, 8))
+    except OSError:
+        return False
+    finally:
+        os.close(handle)

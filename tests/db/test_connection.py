@@ -1,0 +1,139 @@
+"""Opening: what is made, what is migrated, what is refused, and with which words."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect, text
+from sqlalchemy.exc import OperationalError
+
+from crosswind.db import DatabaseError, open_database, reading, schema
+from crosswind.db.connection import VERSION_TABLE, writing
+
+
+def test_migrations_build_exactly_the_schema(engine):
+    with engine.connect() as conn:
+        context = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE})
+        assert compare_metadata(context, schema.metadata) == []
+
+
+def test_opening_again_keeps_what_is_there(url):
+    first = open_database(url)
+    with writing(first) as conn:
+        conn.execute(schema.resource.insert(), [{"name": "net"}])
+    again = open_database(url, create=False)
+    with reading(again) as conn:
+        assert conn.execute(schema.resource.select()).one().name == "net"
+    first.dispose()
+    again.dispose()
+
+
+def test_many_at_once_make_one_schema(url):
+    with ThreadPoolExecutor(8) as pool:
+        engines = list(pool.map(lambda _: open_database(url), range(8)))
+    with engines[0].connect() as conn:
+        assert conn.execute(text(f"SELECT count(*) FROM {VERSION_TABLE}")).scalar_one() == 1
+    for engine in engines:
+        engine.dispose()
+
+
+def test_newer_database_names_the_way_out(url):
+    engine = open_database(url)
+    with writing(engine) as conn:
+        conn.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))
+    engine.dispose()
+    with pytest.raises(DatabaseError, match=r"newer Crosswind \(schema 9999.*run pip install --upgrade crosswind$"):
+        open_database(url)
+
+
+def test_foreign_database_is_left_alone(url):
+    engine = open_database(url)
+    with writing(engine) as conn:
+        schema.metadata.drop_all(conn)
+        conn.execute(text(f"DROP TABLE {VERSION_TABLE}"))
+        conn.execute(text("CREATE TABLE wages (amount integer)"))
+    engine.dispose()
+    with pytest.raises(DatabaseError, match=r"no Crosswind database \(it has a table wages\).*--db$"):
+        open_database(url)
+    with engine.connect() as conn:
+        assert inspect(conn).get_table_names() == ["wages"]
+    engine.dispose()
+
+
+def test_foreign_file_is_no_database(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("no database at all\n" * 300)
+    before = path.read_bytes()
+    with pytest.raises(DatabaseError, match=r"notes\.txt: file is not a database$"):
+        open_database(f"sqlite:///{path}")
+    assert path.read_bytes() == before
+
+
+def test_missing_is_made_only_when_asked(tmp_path):
+    path = tmp_path / "c.db"
+    with pytest.raises(DatabaseError, match=r"there is no database .*crosswind collect --db"):
+        open_database(f"sqlite:///{path}", create=False)
+    assert not path.exists()
+    sqlite3.connect(path).close()
+    with pytest.raises(DatabaseError, match=r"is empty.*crosswind collect --db"):
+        open_database(f"sqlite:///{path}", create=False)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ("crosswind.db", "no database URL"),
+        ("mysql://host/x", "no database URL"),
+        ("http://[", "no database URL"),
+        ("sqlite://", "needs a file"),
+        ("sqlite:////nowhere/at/all/c.db", "mkdir -p /nowhere/at/all"),
+        ("postgresql://u:secret@127.0.0.1:1/x", r"postgresql.*://u:\*\*\*@127\.0\.0\.1:1/x: connection failed"),
+    ],
+)
+def test_bad_urls_in_one_line(bad, words):
+    if bad.startswith("postgresql"):
+        pytest.importorskip("psycopg", reason="psycopg is not installed (pip install 'psycopg[binary]')")
+    with pytest.raises(DatabaseError, match=words) as caught:
+        open_database(bad)
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_sqlite_settings(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/c.db")
+    with engine.connect() as conn:
+        assert conn.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
+        assert conn.exec_driver_sql("PRAGMA foreign_keys").scalar_one() == 1
+        assert conn.exec_driver_sql("PRAGMA busy_timeout").scalar_one() >= 10_000
+
+
+def test_readers_see_one_state_while_a_writer_commits(engine):
+    with reading(engine) as reader:
+        assert reader.execute(schema.resource.select()).all() == []
+        with writing(engine) as writer:
+            writer.execute(schema.resource.insert(), [{"name": "net"}])
+        assert reader.execute(schema.resource.select()).all() == []
+
+
+def test_a_failed_transaction_leaves_nothing(engine):
+    def fail():
+        with writing(engine) as conn:
+            conn.execute(schema.resource.insert(), [{"name": "net"}])
+            conn.execute(text("SELECT 1 FROM nowhere"))
+
+    with pytest.raises(DatabaseError, match="nowhere"):
+        fail()
+    with engine.connect() as conn:
+        assert conn.execute(schema.resource.select()).all() == []
+
+
+def test_second_sqlite_writer_waits_for_the_first(tmp_path):
+    """BEGIN IMMEDIATE: a writer that can't get the lock says so before it has read anything."""
+    engine = open_database(f"sqlite:///{tmp_path}/c.db")
+    with writing(engine):
+        impatient = sqlite3.connect(f"{tmp_path}/c.db", timeout=0, isolation_level=None)
+        with pytest.raises((OperationalError, sqlite3.OperationalError), match="locked"):
+            impatient.execute("BEGIN IMMEDIATE")
+        impatient.close()
