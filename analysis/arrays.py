@@ -78,7 +78,7 @@ class Grouping:
 
     def sum(self, values: NDArray) -> NDArray[np.float64]:
         """Sum over each group. values: [member]; returns [group]."""
-        return np.bincount(self.labels, weights=values, minlength=self.n_groups)
+        return np.bincount(self.labels, weights=values, minlength=self.n_groups).astype(np.float64, copy=False)
 
     def first(self) -> NDArray[np.intp]:
         """Index of the first member of each group, [group]."""

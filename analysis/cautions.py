@@ -9,7 +9,7 @@ import numpy as np
 from crosswind.analysis.features import SegmentFeatures
 from crosswind.analysis.result import Caution, ClusterStatistics, Detection
 
-__all__ = ["general_cautions"]
+__all__ = ["general_cautions", "run_delay_cautions"]
 
 _MANY_HIT = 0.35  # of the judged segments; a median starts to move
 _UNCOVERED = 0.10  # of the time; about what separates two classes
@@ -17,6 +17,7 @@ _FEW_SEGMENTS = 30  # judged ones; the MAD of fewer is a guess
 _NOISY = 0.03  # MAD over median; four of them hide 12 %
 _NOISY_AT_HIGH_RATE = 0.01
 _HIGH_RATE_HZ = 1000.0
+_RUN_DELAY_PCT = 5.0  # of the wall time; ranks with a processor of their own wait well below 1 %
 
 
 def general_cautions(
@@ -69,6 +70,17 @@ def _cautions(features: SegmentFeatures, detection: Detection, clusters: Cluster
             f"Up to {stride} neighbouring segments were merged into one to bound memory: "
             "short interference is averaged out.",
         )
+
+
+def run_delay_cautions(run_delay_pct: float | None) -> tuple[Caution, ...]:
+    """The caution that ranks had to share processors: where that slows every segment, comparing them shows nothing."""
+    if run_delay_pct is None or run_delay_pct <= _RUN_DELAY_PCT:
+        return ()
+    text = (
+        f"The ranks were ready but waited for a processor for {run_delay_pct:.0f} % of the time. "
+        "Where that slows every segment alike, the estimate does not contain it."
+    )
+    return (Caution("processors were shared", text),)
 
 
 def _noise(clusters: ClusterStatistics) -> float:

@@ -10,9 +10,10 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crosswind.analysis import thesis
-from crosswind.analysis.cautions import general_cautions
+from crosswind.analysis.cautions import general_cautions, run_delay_cautions
 from crosswind.analysis.errors import InputError
 from crosswind.analysis.features import SegmentFeatures, segment_features
 from crosswind.analysis.result import Caution, ClusterStatistics, Detection, Estimate
@@ -43,7 +44,10 @@ def estimate(table: SegmentTable, method: str = DEFAULT_METHOD) -> Estimate:
 def estimate_profile(profile: Profile, method: str = DEFAULT_METHOD) -> Estimate:
     """Estimate from a profile; the run-queue delay of its MPI ranks is filled in too. InputError as for `estimate`."""
     table = profile.segments if profile.segments is not None else _no_segments()
-    return dataclasses.replace(estimate(table, method), run_delay_pct=_run_delay_pct(profile))
+    found = estimate(table, method)
+    delay_pct = _run_delay_pct(profile)
+    more = run_delay_cautions(delay_pct) if found.interference_pct is not None else ()
+    return dataclasses.replace(found, run_delay_pct=delay_pct, cautions=found.cautions + more)
 
 
 def _assemble(method: str, features: SegmentFeatures, detection: Detection) -> Estimate:
@@ -65,7 +69,7 @@ def _assemble(method: str, features: SegmentFeatures, detection: Detection) -> E
         total_s=total_us / 1e6,
         segments=int(features.duration_us.size),
         hit_segments=int(np.count_nonzero(detection.hit)),
-        cpu_pct=_percent_of(detection.cpu_excess_us, total_us) if can_tell else None,
+        cpu_pct=_cpu_pct(detection, total_us) if can_tell else None,
         run_delay_pct=None,
         uncovered_pct=_percent_of(features.duration_us[~detection.covered], total_us) if total_us > 0 else 100.0,
         work_kind=detection.work_kind,
@@ -93,9 +97,14 @@ def _cannot_tell(features: SegmentFeatures) -> tuple[Caution, ...]:
     return (Caution(f"too few like segments ({n} in all)", text),)
 
 
-def _percent_of(part_us: np.ndarray | None, total_us: float) -> float | None:
+def _percent_of(part_us: NDArray[np.float64], total_us: float) -> float:
     """A sum of microseconds in percent of the total."""
-    return None if part_us is None else 100 * float(part_us.sum()) / total_us
+    return 100 * float(part_us.sum()) / total_us
+
+
+def _cpu_pct(detection: Detection, total_us: float) -> float | None:
+    """CPU time beyond the usual in percent of the total; None where the method could not tell."""
+    return None if detection.cpu_excess_us is None else _percent_of(detection.cpu_excess_us, total_us)
 
 
 def _run_delay_pct(profile: Profile) -> float | None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crosswind.analysis import InputError, estimate, estimate_profile
-from support.profiles import make_profile
+from support.profiles import LAMMPS_RATES, make_profile
 from support.segment_tables import table
 
 WORK = {"instructions": [1e6] * 100, "cpu_us": [80.0] * 100}
@@ -138,6 +138,14 @@ def test_run_delay_is_that_of_the_mpi_ranks():
     """2 ms per process and second, as the profile was made with."""
     assert estimate_profile(make_profile(n_segments=50)).run_delay_pct == pytest.approx(0.2)
     assert estimate_profile(make_profile(mpi="")).run_delay_pct is None
+
+
+def test_ranks_without_processors_of_their_own_are_said():
+    """80 ms a second: a slow-down of the whole run, which segments do not show."""
+    crowded = estimate_profile(make_profile(n_segments=2_000, rates=LAMMPS_RATES | {"run_delay": 80_000_000}))
+    assert crowded.run_delay_pct == pytest.approx(8)
+    assert reasons(crowded) == ["processors were shared"]
+    assert crowded.interference_pct < 0.5
 
 
 @pytest.mark.parametrize(
