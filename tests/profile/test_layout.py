@@ -3,9 +3,8 @@
 import subprocess
 from pathlib import Path
 
-import numpy as np
-
 from crosswind.profile import layout
+from support import spools
 
 ROOT = Path(__file__).resolve().parents[2]
 STRUCTS = {
@@ -45,4 +44,4 @@ def test_structures_and_constants_agree_with_format_h(tmp_path):
     found = subprocess.run([tmp_path / "layout"], check=True, capture_output=True, text=True).stdout
     assert found.split("\n")[:-1] == expected
     assert layout.HEADER.itemsize <= layout.HEADER_SIZE
-    assert np.dtype("<u8").itemsize * 4 == 32
+    assert layout.HEADER.fields["n_chunks"][1] == spools.N_CHUNKS_AT

@@ -149,7 +149,7 @@ def make_profile(
         n_slices=n_slices,
         slices=slices,
         covered_ns=covered,
-        totals={n: v.max(axis=1) if n in GAUGES else v.sum(axis=1) for n, v in slices.items()},
+        totals={n: v.max(axis=1, initial=0) if n in GAUGES else v.sum(axis=1) for n, v in slices.items()},
         functions={n: np.rint(np.outer(seconds, f)).astype(np.int64) for n, f in functions.items()},
         segments=make_segments(
             n_ranks, n_segments, start // 1000, segment_ms, slow_segments or {}, instructions=instructions, seed=seed

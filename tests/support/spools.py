@@ -22,6 +22,7 @@ FIRST_SLICE = 440_000_000
 START_NS = FIRST_SLICE * SLICE_NS
 HZ = 2_000_000_000  # ticks per second of the made-up machine
 START_TICK = 10**12
+N_CHUNKS_AT = 760  # offset of n_chunks in the header
 BOOTED_NS = 10**18  # CLOCK_MONOTONIC at START_NS
 
 FUNCTIONS = (("read", "posix"), ("write", "posix"), ("fwrite", "stdio"), ("MPI_Send", "mpi"), ("MPI_Allreduce", "mpi"))
@@ -61,13 +62,20 @@ def svarint(value: int) -> bytes:
     return varint(value * 2 if value >= 0 else -value * 2 - 1)
 
 
+def _crc_of_byte(byte: int) -> int:
+    for _ in range(8):
+        byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+CRC_TABLE = [_crc_of_byte(b) for b in range(256)]
+
+
 def crc32c(data: bytes) -> int:
-    """CRC-32C, bit by bit."""
+    """CRC-32C, byte by byte."""
     crc = 0xFFFFFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+        crc = (crc >> 8) ^ CRC_TABLE[(crc ^ byte) & 0xFF]
     return crc ^ 0xFFFFFFFF
 
 

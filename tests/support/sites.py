@@ -1,0 +1,67 @@
+"""A small site: one database with jobs whose numbers are known, and jobs whose names are hostile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosswind.analysis import estimate_profile
+from crosswind.db.connection import open_database
+from crosswind.db.store import load_profile
+from crosswind.profile.model import Profile
+from support.profiles import make_lammps, make_profile, make_writer
+
+HOSTILE = (
+    "<script>alert('x')</script>",
+    '"><img src=x onerror=alert(1)>',
+    "{{7*7}}${7*7}",
+    "'; DROP TABLE job; --",
+    "</title><svg onload=alert(1)>",
+    "a&order=%00\u202e\u0007b",
+)
+SLOW = {number: 50.0 for number in range(1200, 1790, 4)}  # lost time in slices 6 to 8
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """Keys of the jobs in the database."""
+
+    lammps: int
+    writer: int
+    killed: int
+    short: int
+    hostile: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Site:
+    """The database's URL and what is in it."""
+
+    url: str
+    jobs: Jobs
+
+
+def make_site(folder: Path) -> Site:
+    """Load the jobs into a new database in this folder."""
+    url = f"sqlite:///{folder}/crosswind.db"
+    engine = open_database(url)
+
+    def load(profile: Profile) -> int:
+        estimate = estimate_profile(profile).to_json() if profile.segments is not None else None
+        return load_profile(engine, profile, estimate=estimate).job_key
+
+    names = [
+        make_profile(
+            job_id=f"evil{i}{text}", user=text, command=text, hosts=(f"node09{text}",), n_slices=6, uid=4000 + i
+        )
+        for i, text in enumerate(HOSTILE)
+    ]
+    jobs = Jobs(
+        lammps=load(make_lammps(slow_segments=SLOW)),
+        writer=load(make_writer()),
+        killed=load(make_lammps(job_id="1003", user="carol", uid=1002, killed_rank=1, hosts=("node02",))),
+        short=load(make_writer(job_id="1004", user="dave", uid=1003, n_slices=1, factor=None, hosts=("node03",))),
+        hostile=tuple(load(profile) for profile in names),
+    )
+    engine.dispose()
+    return Site(url, jobs)
