@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -31,6 +32,7 @@ Evaluate = Callable[[Profile], dict[str, Any] | None]
 File = SpoolFile | ShortLog
 Progress = Callable[[int, int, str], None]  # steps done, steps there are, the one that is next
 
+_NO_ESTIMATE = (ValueError, TypeError, ArithmeticError, LookupError)
 QUIET_S = 600.0  # after this long without a sign of life a process of another machine or boot counts as dead
 
 
@@ -107,12 +109,25 @@ def collect_once(
 def load_profile_file(
     path: str | os.PathLike[str], engine: Engine, *, evaluate: Evaluate | None = None, cluster: str = ""
 ) -> LoadResult:
-    """Load a profile file (.xwp). Whoever calls vouches for it: its user is the one that it names.
+    """Load a profile file (.xwp), without an estimate where `evaluate` fails.
+
+    Whoever calls vouches for the file: the job's user is the one that it names.
 
     Raises FormatError, RefusedProfile, OSError, DatabaseError.
     """
     profile = read_profile(path)
-    return load_profile(engine, profile, estimate=evaluate(profile) if evaluate else None, cluster=cluster)
+    try:
+        estimate = _estimate(profile, evaluate)
+    except _NO_ESTIMATE:
+        estimate = None
+    return load_profile(engine, profile, estimate=estimate, cluster=cluster)
+
+
+def _estimate(profile: Profile, evaluate: Evaluate | None) -> dict[str, Any] | None:
+    """The estimate, if it can be stored: JSON has no NaN and no infinity. Raises one of _NO_ESTIMATE."""
+    estimate = evaluate(profile) if evaluate else None
+    json.dumps(estimate, allow_nan=False)
+    return estimate
 
 
 class _Look:
@@ -139,13 +154,13 @@ class _Look:
             reason = self._load(group, [(str(self._origin(Path(p))), why) for p, why in dropped])
             if reason:
                 bad |= {Path(file.path): reason for file in group}
-        for path in sorted(good):
-            if path in bad:
-                self._refuse_taken(path, bad[path])
-            elif path.stat().st_size != sizes[path]:
-                self._claim(path).give_back(path)  # a short process ended meanwhile and appended to the log
+        for read in sorted(good):
+            if read in bad:
+                self._refuse_taken(read, bad[read])
+            elif read.stat().st_size != sizes[read]:
+                self._claim(read).give_back(read)  # a short process ended meanwhile and appended to the log
             else:
-                self._claim(path).finish(path, delete=self.delete)
+                self._claim(read).finish(read, delete=self.delete)
 
     def load_running(self, members: Sequence[File]) -> None:
         """Load what a running step has so far; its files are not touched."""
@@ -207,11 +222,9 @@ class _Look:
 
     def _estimate(self, profile: Profile) -> dict[str, Any] | None:
         """The estimate; a job whose estimate fails is loaded without one."""
-        if self.evaluate is None:
-            return None
         try:
-            return self.evaluate(profile)
-        except (ValueError, ArithmeticError, LookupError) as error:
+            return _estimate(profile, self.evaluate)
+        except _NO_ESTIMATE as error:
             self.report.notes.append(f"{profile.job.id}.{profile.job.step} has no estimate: {error}")
             return None
 

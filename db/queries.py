@@ -210,9 +210,10 @@ def get_functions(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]
 
 def get_profile(conn: Connection, job_key: int) -> Profile | None:
     """A job step as it was loaded, or None. Metrics that are zero everywhere are absent from its slices."""
-    job = conn.execute(select(schema.job).where(schema.job.c.key == job_key)).mappings().one_or_none()
-    if job is None:
+    row = conn.execute(select(schema.job).where(schema.job.c.key == job_key)).one_or_none()
+    if row is None:
         return None
+    job = row._asdict()
     described = {
         m.id: Column(m.column_id, m.name, m.unit, m.kind)
         for m in conn.execute(select(schema.metric).where(schema.metric.c.id.in_(job["columns"])))
@@ -230,7 +231,7 @@ def get_profile(conn: Connection, job_key: int) -> Profile | None:
         [described[number] for number in job["columns"]],
         _process_rows(conn, job_key),
         {described[f.metric_id].name: (f.data, f.totals) for f in frames},
-        functions.mappings().all(),
+        [row._asdict() for row in functions],
         conn.execute(select(schema.coverage.c.data).where(schema.coverage.c.job_key == job_key)).scalar_one(),
         conn.execute(select(schema.segments.c.data).where(schema.segments.c.job_key == job_key)).scalar_one_or_none(),
     )
@@ -337,7 +338,7 @@ def resource_ids(conn: Connection, names: Collection[str]) -> dict[str, int]:
 
 def _process_rows(conn: Connection, job_key: int) -> Sequence[Mapping[str, Any]]:
     query = select(schema.process).where(schema.process.c.job_key == job_key).order_by(schema.process.c.number)
-    return conn.execute(query).mappings().all()
+    return [row._asdict() for row in conn.execute(query)]
 
 
 def _job_row(row: Row[Any]) -> JobRow:

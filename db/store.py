@@ -69,6 +69,7 @@ def _merge(
             _write_estimate(conn, held.key, estimate)
         return LoadResult(held.key, estimated, profile.n_slices)
     old = queries.get_profile(conn, held.key)
+    assert old is not None, "its row is locked"  # noqa: S101
     both = union(old, profile)
     if both is old:
         return LoadResult(held.key, False, old.n_slices)

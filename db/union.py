@@ -8,7 +8,7 @@ The result does not depend on the order of deliveries, and delivering something 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -74,17 +74,16 @@ def _assemble(old: Profile, new: Profile, chosen: list[_Source]) -> Profile:
     first = min(old.first_slice, new.first_slice)
     n = max(old.first_slice + old.n_slices, new.first_slice + new.n_slices) - first
 
-    def on_grid(values: Callable[[Profile], NDArray[np.int64] | None]) -> NDArray[np.int64]:
-        """[process, slice] on the common slices."""
+    def on_grid(arrays: dict[int, NDArray[np.int64]]) -> NDArray[np.int64]:
+        """[process, slice] on the common slices. arrays: by id of the profile; zero where one has none."""
         out = np.zeros((len(chosen), n), dtype=np.int64)
         for i, (profile, row) in enumerate(chosen):
-            array = values(profile)
-            if array is not None:
+            if id(profile) in arrays:
                 at = profile.first_slice - first
-                out[i, at : at + profile.n_slices] = array[row]
+                out[i, at : at + profile.n_slices] = arrays[id(profile)][row]
         return out
 
-    def per_process(tables: Callable[[Profile], Mapping[str, NDArray[np.int64]]]) -> dict[str, NDArray[np.int64]]:
+    def per_process(tables: Callable[[Profile], dict[str, NDArray[np.int64]]]) -> dict[str, NDArray[np.int64]]:
         """Arrays whose first axis is the process, by name."""
         out = {}
         for name, like in sorted((tables(old) | tables(new)).items()):
@@ -109,8 +108,11 @@ def _assemble(old: Profile, new: Profile, chosen: list[_Source]) -> Profile:
         columns=_columns(old, new),
         first_slice=first,
         n_slices=n,
-        slices={m: on_grid(lambda p, m=m: p.slices.get(m)) for m in sorted(old.slices.keys() | new.slices.keys())},
-        covered_ns=on_grid(lambda p: p.covered_ns),
+        slices={
+            metric: on_grid({id(p): p.slices[metric] for p in (old, new) if metric in p.slices})
+            for metric in sorted(old.slices.keys() | new.slices.keys())
+        },
+        covered_ns=on_grid({id(p): p.covered_ns for p in (old, new)}),
         totals=per_process(lambda p: p.totals),
         functions=per_process(lambda p: p.functions),
         segments=_larger(old.segments, new.segments),
