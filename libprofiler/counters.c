@@ -50,6 +50,8 @@ static struct xw_thread_block *find_block(struct xw_process *process, uint32_t t
             return block;
         if (is_free(state) && !free_block)
             free_block = block;
+        if (state == XW_SLOT_FREE)
+            break; /* blocks are taken in order: nobody ever had those behind it */
     }
     for (unsigned i = 1; free_block && (block = xw_spool_block(&process->spool, i)); i++) {
         if (take(block, XW_SLOT_FREE, tid) || take(block, XW_SLOT_RETIRED, tid)) {

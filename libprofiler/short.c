@@ -40,55 +40,60 @@ static uint8_t *put_columns(uint8_t *at, const struct xw_snapshot *snapshot, uin
     return at;
 }
 
-/* Sum of one function over the blocks; returns its calls. */
-static uint64_t sum_function(const struct xw_spool *spool, unsigned function, struct xw_quad *total)
+/* The groups tell it from a page or two; the functions, of a block that never counted, would be touched for nothing. */
+static int has_counted(const struct xw_thread_block *block)
 {
-    const struct xw_thread_block *block;
-    *total = (struct xw_quad){0, 0, 0, 0};
-    for (unsigned i = 0; (block = xw_spool_block(spool, i)); i++) {
-        total->calls += block->function[function].calls;
-        total->bytes_out += block->function[function].bytes_out;
-        total->bytes_in += block->function[function].bytes_in;
-        total->ticks += block->function[function].ticks;
-    }
-    return total->calls;
+    uint64_t calls = 0;
+    for (unsigned g = 0; g < XW_N_GROUPS; g++)
+        calls |= block->group[g].calls;
+    return calls != 0;
 }
 
-static uint8_t *put_functions(uint8_t *at, const struct xw_spool *spool, uint32_t n)
+/* Sum the functions over all blocks; returns how many were called. */
+static uint32_t sum_functions(const struct xw_spool *spool, struct xw_quad total[XW_N_FUNCTIONS])
 {
-    const uint64_t hz = spool->header->tick_hz;
-    struct xw_quad total;
+    const struct xw_thread_block *block;
+    uint32_t n = 0;
+    for (unsigned i = 0; (block = xw_spool_block(spool, i)); i++) {
+        if (block->head.state == XW_SLOT_FREE)
+            break; /* blocks are taken in order: nobody ever had this one or those behind it */
+        if (!has_counted(block))
+            continue;
+        for (unsigned f = 0; f < XW_N_FUNCTIONS; f++) {
+            n += !total[f].calls && block->function[f].calls;
+            total[f].calls += block->function[f].calls;
+            total[f].bytes_out += block->function[f].bytes_out;
+            total[f].bytes_in += block->function[f].bytes_in;
+            total[f].ticks += block->function[f].ticks;
+        }
+    }
+    return n;
+}
+
+static uint8_t *put_functions(uint8_t *at, const struct xw_quad total[XW_N_FUNCTIONS], uint32_t n, uint64_t tick_hz)
+{
     uint32_t previous = 0;
     at = xw_put_varint(at, n);
     for (uint32_t f = 0; f < XW_N_FUNCTIONS; f++) {
-        if (!sum_function(spool, f, &total))
+        if (!total[f].calls)
             continue;
         at = xw_put_varint(at, f - previous);
-        at = xw_put_varint(at, total.calls);
-        at = xw_put_varint(at, total.bytes_out);
-        at = xw_put_varint(at, total.bytes_in);
-        at = xw_put_varint(at, hz ? (uint64_t)((double)total.ticks * 1e9 / (double)hz) : 0);
+        at = xw_put_varint(at, total[f].calls);
+        at = xw_put_varint(at, total[f].bytes_out);
+        at = xw_put_varint(at, total[f].bytes_in);
+        at = xw_put_varint(at, tick_hz ? (uint64_t)((double)total[f].ticks * 1e9 / (double)tick_hz) : 0);
         previous = f + 1;
     }
     return at;
 }
 
-static uint32_t count_functions(const struct xw_spool *spool)
-{
-    struct xw_quad total;
-    uint32_t n = 0;
-    for (uint32_t f = 0; f < XW_N_FUNCTIONS; f++)
-        n += sum_function(spool, f, &total) != 0;
-    return n;
-}
-
-static uint32_t encode(struct xw_process *process, enum xw_state state, const struct xw_instant *end, uint32_t functions, uint8_t *payload)
+/* Everything but the functions. */
+static uint8_t *put_process(uint8_t *at, struct xw_process *process, enum xw_state state, const struct xw_instant *end)
 {
     const struct xw_spool_header *header = process->spool.header;
     xw_sum_groups(&process->spool, end->tick, process->groups);
     xw_process_stats_read_clocks(&process->stats);
     xw_snapshot_fill(&process->snapshot, process->groups, &process->stats, &process->perf);
-    uint8_t *at = payload;
     at = xw_put_varint(at, process->pid);
     at = xw_put_varint(at, (uint64_t)xw_syscall(SYS_getppid));
     at = xw_put_varint(at, (uint64_t)(header->rank + 1));
@@ -96,9 +101,7 @@ static uint32_t encode(struct xw_process *process, enum xw_state state, const st
     at = xw_put_varint(at, header->start.real_ns);
     at = xw_put_varint(at, end->mono_ns - header->start.mono_ns);
     at = put_name(at);
-    at = put_columns(at, &process->snapshot, header->tick_hz);
-    at = put_functions(at, &process->spool, functions);
-    return (uint32_t)(at - payload);
+    return put_columns(at, &process->snapshot, header->tick_hz);
 }
 
 /* --- the log ----------------------------------------------------------------------------------------------------------- */
@@ -175,13 +178,16 @@ static int open_log(struct xw_process *process)
 void xw_short_append(struct xw_process *process, enum xw_state state, const struct xw_instant *end)
 {
     static uint8_t record[8 + MAX_PAYLOAD + 3]; /* one thread ends a process */
-    const uint32_t functions = count_functions(&process->spool);
+    static struct xw_quad total[XW_N_FUNCTIONS];
+    const uint32_t functions = sum_functions(&process->spool, total);
     if (!functions)
         return;
     int fd = open_log(process);
     if (fd < 0)
         return;
-    uint32_t length = encode(process, state, end, functions, record + 8);
+    uint8_t *at = put_process(record + 8, process, state, end);
+    at = put_functions(at, total, functions, process->spool.header->tick_hz);
+    uint32_t length = (uint32_t)(at - (record + 8));
     uint32_t crc = xw_crc32c(record + 8, length);
     memcpy(record, &length, 4);
     memcpy(record + 4, &crc, 4);
