@@ -6,6 +6,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+
 from support.preload import MODES, PROGRAMS, counts, profile, run
 
 SPOOL_FILES = MODES["own spool file"]
@@ -78,11 +79,13 @@ for i in range(1000):
 def test_names_are_classed_by_their_directory(path, file_class, tmp_path):
     run([sys.executable, "-S", "-c", SCRIPT.format(path=path)], tmp_path, extra=SPOOL_FILES)
     calls = total(profile(tmp_path), f"posix_{file_class or class_of(path)}_meta_calls")
-    assert 1000 <= calls
+    assert calls >= 1000
 
 
 def test_relative_names_follow_the_working_directory(tmp_path):
-    script = "import os\nfor d in '/proc', '/usr':\n    os.chdir(d)\n    for i in range(500): os.path.exists('no-such-name')"
+    script = (
+        "import os\nfor d in '/proc', '/usr':\n    os.chdir(d)\n    for i in range(500): os.path.exists('no-such-name')"
+    )
     run([sys.executable, "-S", "-c", script], tmp_path, extra=SPOOL_FILES)
     found = profile(tmp_path)
     assert total(found, "posix_mem_meta_calls") >= 500

@@ -1,6 +1,7 @@
 """Every wrapper counts exactly what a program that knows its own calls has called, and nothing else."""
 
 import pytest
+
 from support.preload import MODES, PROGRAMS, counts, expected, profile, run, table
 
 STDIN = b"abcdefgh7 8 9\n"

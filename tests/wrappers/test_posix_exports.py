@@ -4,6 +4,7 @@ import re
 import subprocess
 
 import pytest
+
 from support.preload import LIBRARY, PROGRAMS, ROOT, generator, table
 
 PROCESS_SYMBOLS = {

@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+
 from support.preload import MODES, PROGRAMS, profile, run
 
 SPOOL_FILES = MODES["own spool file"]

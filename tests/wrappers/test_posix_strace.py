@@ -1,7 +1,7 @@
 """Real programs: the bytes that Crosswind counts are the bytes that strace sees, to the last one.
 
-strace knows system calls, Crosswind knows calls of libc. What libc and the dynamic linker read for themselves (shared libraries,
-their cache, locales, name service) is left out by the path that strace prints with each descriptor.
+strace knows system calls, Crosswind knows calls of libc. What libc and the dynamic linker read for themselves (shared
+libraries, their cache, locales, name service) is left out by the path that strace prints with each descriptor.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from support.preload import MODES, counts, environment, profile, table
 
 READ = ("read", "pread64", "readv", "preadv", "preadv2", "recvfrom", "recvmsg")
@@ -68,9 +69,7 @@ def unfinished_joined(lines: list[str]) -> list[str]:
 def crosswind(command: list[str], cwd: Path, spool: Path) -> dict[str, Counter]:
     """The same from Crosswind, by layer."""
     spool.mkdir()
-    subprocess.run(
-        command, cwd=cwd, env=environment(spool, MODES["own spool file"]), check=True, capture_output=True
-    )
+    subprocess.run(command, cwd=cwd, env=environment(spool, MODES["own spool file"]), check=True, capture_output=True)
     layer_of = {row["name"]: row["layer"] for row in table()}
     moved = {"posix": Counter(), "stdio": Counter()}
     for name, (_, out, into) in counts(profile(spool)).items():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turn the rows of functions.toml into wrappers in C, one per exported symbol (shape: wrap.h, keys: functions.toml).
 
-    generate.py --output FILE
+generate.py --output FILE
 """
 
 from __future__ import annotations

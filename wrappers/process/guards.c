@@ -6,8 +6,10 @@
  *     unshare, setns               fail with EINVAL in a process of several threads
  *     some options of prctl        change the calling thread only
  *     seccomp                      a filter may kill the process for any system call of ours: none is made any more
+ *     seccomp strict, PR_SET_TSC   take the cycle counter away, reading it is fatal: nothing is counted any more
  */
 #include <grp.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <sys/fsuid.h>
@@ -72,6 +74,39 @@ static int is_of_one_thread(int option)
            option == PR_SET_SECUREBITS || option == PR_SET_KEEPCAPS;
 }
 
+/* Calls that can only be survived without another system call of ours, or without reading the cycle counter either. */
+static int is_sealing(int option, unsigned long value)
+{
+    return option == PR_SET_SECCOMP || (option == PR_SET_TSC && value == PR_TSC_SIGSEGV);
+}
+
+static int forbids_cycle_counter(int option, unsigned long value)
+{
+    return option == PR_SET_TSC || value == SECCOMP_MODE_STRICT;
+}
+
+/* No thread's block belongs to the changed generation, and in a sealed process none gets one that does. */
+static void toggle_counting(void)
+{
+    if (xw_hot->generation)
+        xw_hot->generation ^= 1ull << 63;
+}
+
+static int seal(int option, const unsigned long a[4])
+{
+    const int stops_counting = forbids_cycle_counter(option, a[0]);
+    xw_heartbeat_forbid();
+    if (stops_counting)
+        toggle_counting();
+    int result = call_prctl(option, a);
+    if (result == 0)
+        return 0;
+    if (stops_counting)
+        toggle_counting();
+    xw_heartbeat_permit();
+    return result;
+}
+
 XW_EXPORT int prctl(int option, ...)
 {
     unsigned long a[4];
@@ -81,13 +116,8 @@ XW_EXPORT int prctl(int option, ...)
         a[i] = va_arg(arguments, unsigned long);
     va_end(arguments);
 
-    if (option == PR_SET_SECCOMP) {
-        xw_heartbeat_forbid();
-        int result = call_prctl(option, a);
-        if (result != 0)
-            xw_heartbeat_permit();
-        return result;
-    }
+    if (is_sealing(option, a[0]))
+        return seal(option, a);
     if (!is_of_one_thread(option))
         return call_prctl(option, a);
     xw_heartbeat_inhibit();

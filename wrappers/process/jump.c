@@ -20,9 +20,9 @@ static void abandon_running_calls(void)
 }
 
 #define JUMP(name)                                                                                  \
-    __attribute__((noreturn)) void name(struct __jmp_buf_tag *target, int value);                   \
+    __attribute__((noreturn)) void name(struct __jmp_buf_tag target[1], int value);                  \
     static __attribute__((noreturn)) void (*real_##name)(struct __jmp_buf_tag *, int);              \
-    XW_EXPORT __attribute__((noreturn)) void name(struct __jmp_buf_tag *target, int value)          \
+    XW_EXPORT __attribute__((noreturn)) void name(struct __jmp_buf_tag target[1], int value)         \
     {                                                                                               \
         abandon_running_calls();                                                                    \
         if (XW_REAL(real_##name, #name))                                                            \
