@@ -14,8 +14,8 @@ from crosswind.profile.model import Clock
 
 __all__ = ["IO_VOLUME_METRICS", "JobRecord", "get_io_volumes", "get_record", "get_totals"]
 
-# Bytes to and from file systems that jobs share. Both layers: a byte that stdio counts is moved by internal calls of the C
-# library and not counted as a system call. Memory, pipes and sockets are no volume on a file system.
+# Bytes to and from file systems that jobs share. Both layers: what stdio counts is moved by internal calls of the C
+# library and not counted as system calls. Memory, pipes and sockets are no volume on a file system.
 IO_VOLUME_METRICS: tuple[str, ...] = tuple(
     f"{layer}_{place}_{op}_bytes"
     for layer in ("posix", "stdio")

@@ -67,7 +67,7 @@ def _in_url(address: str) -> str:
 
 
 def _run(db: str, descriptor: int) -> None:
-    """Hand over to gunicorn, which closes the socket: one worker with a few threads, enough for a person and for SQLite."""
+    """Hand over to gunicorn, which closes the socket. One worker with a few threads is enough for SQLite."""
     from gunicorn.app.base import BaseApplication
 
     class Server(BaseApplication):

@@ -32,9 +32,9 @@ def plotly_url() -> str:
 
 @functools.cache
 def plotly_style_ids() -> tuple[str, ...]:
-    """Ids of style elements that plotly.js adds when it is loaded, for maps: only where the page has no element of that id.
+    """Ids of style elements that plotly.js adds for maps when it is loaded, unless the page has an element of that id.
 
-    Inline styles are refused by our policy, so pages with plots have empty elements of these ids and the styles are never added.
+    Our policy refuses inline styles, so pages with plots have empty elements of these ids and nothing is added.
     """
     return tuple(dict.fromkeys(found.decode() for found in _STYLE_ID.findall(_plotly()[0])))
 

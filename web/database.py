@@ -1,4 +1,4 @@
-"""One read transaction per request, opened on first use and closed at its end: a page shows one state of the database."""
+"""One read transaction per request, opened on first use, closed at its end: a page shows one state of the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that explain: a page for people, JSON for programs. Neither shows a stack, a path or the database's address."""
+"""Errors that explain: a page for people, JSON for programs. Neither shows a stack, a path or the database's URL."""
 
 from __future__ import annotations
 

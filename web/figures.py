@@ -1,7 +1,7 @@
 """From arrays to a plotly.js figure: plots stacked over one time axis. Pure: no database, no request.
 
-All plots are subplots of ONE figure that share ONE x axis, so that plotly.js itself keeps a single zoom, draws its spike line
-across every plot and hovers over all of them at once. Nothing has to be synchronised by script.
+All plots are subplots of ONE figure that share ONE x axis, so that plotly.js itself keeps a single zoom, draws its
+spike line across every plot and hovers over all of them at once. Nothing has to be synchronised by script.
 
     y domain 1 +--------------------+      each plot: `header` pixels for the page's own heading (title, legend,
                | header             |      readings), then `plot` pixels of axes
@@ -64,7 +64,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Line:
-    """One series. values: [slice], NaN where there is a gap. low, high: [slice], the edges of a band around it, or None."""
+    """One series. values: [slice], NaN where there is a gap. low, high: [slice], edges of a band around it, or None."""
 
     name: str
     title: str
@@ -76,7 +76,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Plot:
-    """One plot of the stack: lines that share a unit. how: how the numbers were measured, in (name, meaning) pairs."""
+    """One plot of the stack: lines that share a unit. how: how the numbers were measured, in (name, meaning) pairs.
+
+    at_least: what the axis reaches at least, in `unit`, so that next to nothing is not drawn large.
+    """
 
     name: str
     title: str
@@ -84,6 +87,7 @@ class Plot:
     lines: tuple[Line, ...]
     group: Literal["job", "background"] = "job"
     how: tuple[tuple[str, str], ...] = ()
+    at_least: float = 0.0
 
 
 def stacked_figure(
@@ -95,10 +99,11 @@ def stacked_figure(
     size: str = "wide",
     max_points: int = MAX_POINTS,
 ) -> dict[str, Any]:
-    """The figure as plotly.js takes it (``data``, ``layout``), and what the page needs to write headings onto it (``plots``).
+    """The figure as plotly.js takes it (``data``, ``layout``), and what the page writes onto it (``plots``).
 
-    lost_s: seconds lost in each slice, [slice]; stretches above HIT_SHARE are shaded over the whole height. Lines longer than
-    max_points are binned: the line is the mean of a bin, its band the smallest and largest value. KeyError: unknown theme or size.
+    lost_s: seconds lost in each slice, [slice]; stretches above HIT_SHARE are shaded over the whole height. Lines
+    longer than max_points are binned: the line is the mean of a bin, its band the smallest and largest value.
+    KeyError: unknown theme or size.
     """
     colours, pixels = THEMES[theme], SIZES[size]
     height = len(plots) * (pixels.header + pixels.plot) + pixels.bottom
@@ -110,7 +115,7 @@ def stacked_figure(
         first = len(data)
         traces = _traces(plot, axis, unit, _y_reference(i), colours, max_points)
         data.extend(traces)
-        layout[_y_key(i)] = _y_axis(i, pixels, height, colours, unit)
+        layout[_y_key(i)] = _y_axis(i, pixels, height, colours, unit, plot.at_least)
         headings.append(_heading(plot, unit, traces, first, i * (pixels.header + pixels.plot)))
     layout["shapes"] = _shading(lost_s, axis, colours)
     return {"data": data, "layout": layout, "plots": headings, "points": _points(axis, max_points)}
@@ -131,7 +136,7 @@ def _layout(axis: Axis, colours: Theme, pixels: Size, height: int, n_plots: int)
     return {
         "height": height,
         "margin": {"l": pixels.left, "r": pixels.right, "t": 0, "b": pixels.bottom, "pad": 0},
-        "paper_bgcolor": "rgba(0,0,0,0)",
+        "paper_bgcolor": colours.background,
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"color": colours.text, "size": 11},
         "showlegend": False,
@@ -163,8 +168,8 @@ def _layout(axis: Axis, colours: Theme, pixels: Size, height: int, n_plots: int)
     }
 
 
-def _y_axis(i: int, pixels: Size, height: int, colours: Theme, unit: DisplayUnit) -> dict[str, Any]:
-    """The y axis of plot i: its place between the margins, its unit on the ticks."""
+def _y_axis(i: int, pixels: Size, height: int, colours: Theme, unit: DisplayUnit, at_least: float) -> dict[str, Any]:
+    """The y axis of plot i: its place between the margins, its unit as the title."""
     drawn = height - pixels.bottom
     top = i * (pixels.header + pixels.plot) + pixels.header
     return {
@@ -172,6 +177,7 @@ def _y_axis(i: int, pixels: Size, height: int, colours: Theme, unit: DisplayUnit
         "anchor": "x",
         "fixedrange": True,
         "rangemode": "tozero",
+        "autorangeoptions": {"include": at_least * unit.factor},
         "nticks": 4,
         "gridcolor": colours.grid,
         "zeroline": True,
@@ -321,6 +327,8 @@ def _colour(line: Line, number: int, colours: Theme) -> str:
         return colours.others[number % len(colours.others)]
     if line.role == "lost":
         return colours.hit
+    if line.role == "own":
+        return colours.series[0]
     return colours.series[number % len(colours.series)]
 
 

@@ -32,8 +32,8 @@ class JobFrames:
 class Background:
     """The load on one kind of shared resource over the hosts of a job.
 
-    kind: as in crosswind.db.resources. names: the resources that were added up. total, own: for each metric of the kind that a
-    series shows int64 [slice], of all jobs and of this job alone.
+    kind: as in crosswind.db.resources. names: the resources that were added up. total, own: for each metric of the kind
+    that a series shows int64 [slice], of all jobs and of this job alone.
     """
 
     kind: str

@@ -1,6 +1,7 @@
-"""Colours of the plots: Okabe and Ito's set, which people with any colour vision tell apart, for a light and a dark page.
+"""Colours of the plots: Okabe and Ito's set, which people with any colour vision tell apart, light and dark.
 
-Series differ by dash too, so that nothing rests on colour alone. The style sheet has the same values for the rest of the page.
+Series differ by dash too, so that nothing rests on colour alone. The style sheet has the same hues for the rest of the
+page.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 @dataclass(frozen=True)
 class Theme:
-    """series: the job's own lines, in order. others: lines of all other jobs. hit: shading of what was lost."""
+    """series: the job's own lines, in order. others: lines of all other jobs. hit: shading of what was lost.
+
+    background: that of the card the plots lie on; solid, because plotly.js draws its spike line's halo in it.
+    """
 
     series: tuple[str, ...]
     others: tuple[str, ...]
@@ -23,6 +27,7 @@ class Theme:
     grid: str
     line: str
     crosshair: str
+    background: str
 
 
 THEMES = {
@@ -34,6 +39,7 @@ THEMES = {
         grid="#E6EAED",
         line="#B8C2CA",
         crosshair="#1B242B",
+        background="#FFFFFF",
     ),
     "dark": Theme(
         series=("#56B4E9", "#2FC79A", "#E29CC4", "#9BD0F5", "#F0E442", "#B5BEC6"),
@@ -43,5 +49,6 @@ THEMES = {
         grid="#29323A",
         line="#46525C",
         crosshair="#E8EEF2",
+        background="#1A2126",
     ),
 }

@@ -19,7 +19,7 @@ _BRIEFS = {metric.name: metric.brief for metric in METRICS}
 
 # Panels in page order. The first ones are shown at once, the others when the reader asks for all plots.
 _PANEL_TITLES = {
-    "time": "Time in communication and I/O",
+    "time": "Share of wall time in communication and I/O",
     "io_net": "I/O on network file systems",
     "io_disk": "I/O on local disk",
     "mpi_bytes": "MPI traffic",
@@ -51,12 +51,52 @@ _KIND_PANELS = {
     "mem": ("memory",),
     "cpu": ("cpu",),
 }
+MAIN_KINDS = ("fs:net", "fs:disk", "net", "cpu")
+
+_LEGENDS = {
+    "mpi_share": "MPI",
+    "p2p_share": "point-to-point",
+    "coll_share": "collectives",
+    "mpiio_share": "MPI-IO",
+    "posix_io_share": "file I/O",
+    "stdio_io_share": "stdio",
+    "cpu": "in use",
+    "run_delay": "waited for",
+    "p2p_bytes": "point-to-point, sent",
+    "coll_bytes": "collectives",
+    "p2p_calls": "point-to-point",
+    "coll_calls": "collectives",
+    "mpiio_read": "read",
+    "mpiio_write": "write",
+    **{f"{op}_{place}": op for place in ("net", "disk", "mem", "pipe", "sock") for op in ("read", "write")},
+    **{
+        f"stdio_{op}_{place}": f"{op}, stdio"
+        for place in ("net", "disk", "mem", "pipe", "sock")
+        for op in ("read", "write")
+    },
+}
+
+_LOST_AXIS = 0.1  # of a slice: what the axis of lost time reaches at least
+_LOST = (
+    ("lost", "what segments lasted beyond the threshold of their cluster of like segments, spread evenly over each"),
+)
+_SHARE = ("shares", "time in the calls over the wall time of all processes; bands: smallest and largest rank")
+_TOTAL = ("rates", "summed over the processes, per second in which the job was there")
+_SPREAD = (
+    "spread",
+    "line: median over the ranks; band: smallest and largest rank; per second or share of its wall time",
+)
+_OTHERS = (
+    "others",
+    "the sum over all profiled jobs of the system less this job; jobs that were not profiled are missing",
+)
 
 
 def job_plots(data: JobFrames, slice_ns: int, *, spread: bool = False, every: bool = False) -> list[Plot]:
     """The job's own plots: sums over its processes, or (spread) the smallest, median and largest of its ranks.
 
-    Series that are shares of wall time have the spread over ranks as a band in either case. every: all panels, not the main ones.
+    Series that are shares of wall time have the spread over ranks as a band in either case. every: all panels, not only
+    the main ones.
     """
     alive = available(data.frames)
     panels = [name for name in _PANEL_TITLES if every or name in MAIN_PANELS]
@@ -67,29 +107,35 @@ def job_plots(data: JobFrames, slice_ns: int, *, spread: bool = False, every: bo
             same = [series for series in members if _unit(series, spread) == unit]
             lines = tuple(_job_line(series, data, slice_ns, spread, i == 0) for i, series in enumerate(same))
             title = _PANEL_TITLES[panel] + (", per process" if spread else "")
-            plots.append(Plot(panel, title, unit, lines, "job", _how(same)))
+            summed = _SPREAD if spread else _SHARE if same[0].reduction is Reduction.SHARE else _TOTAL
+            plots.append(Plot(panel, title, unit, lines, "job", (summed, *_how(same))))
     return plots
 
 
-def background_plots(backgrounds: Iterable[Background], slice_ns: int) -> list[Plot]:
+def background_plots(backgrounds: Iterable[Background], slice_ns: int, *, every: bool = False) -> list[Plot]:
     """What all other jobs did on the resources that this job used; resources on which nobody else was are left out."""
     plots = []
     for background in backgrounds:
-        busy = _busy_lines(background, slice_ns)
+        busy = _busy_lines(background, slice_ns, every)
         for panel in dict.fromkeys(series.panel for series, _, _ in busy):
             rows = [row for row in busy if row[0].panel == panel]
-            lines = [Line(series.name, series.title, others, "others") for series, others, _ in rows]
+            lines = [Line(series.name, _legend(series), others, "others") for series, others, _ in rows]
             lead, _, own = rows[0]
-            lines.append(Line(f"{lead.name}/own", f"this job's {lead.title}", own, "own"))
+            own_title = "this job" if len(rows) == 1 else f"this job: {_legend(lead)}"
+            lines.append(Line(f"{lead.name}/own", own_title, own, "own"))
             title = f"All other jobs: {_place(background)}"
-            how = _how([series for series, _, _ in rows])
+            how = (_OTHERS, *_how([series for series, _, _ in rows]))
             plots.append(Plot(f"{background.kind}/{panel}", title, lead.unit, tuple(lines), "background", how))
     return plots
 
 
-def quiet_resources(backgrounds: Iterable[Background], slice_ns: int) -> list[str]:
+def quiet_resources(backgrounds: Iterable[Background], slice_ns: int, *, every: bool = False) -> list[str]:
     """The resources on which no other job did anything while this job ran, in words."""
-    return [_place(background) for background in backgrounds if not _busy_lines(background, slice_ns)]
+    return [
+        _place(background)
+        for background in backgrounds
+        if (every or background.kind in MAIN_KINDS) and not _busy_lines(background, slice_ns, every)
+    ]
 
 
 def resource_lines(
@@ -106,13 +152,13 @@ def resource_lines(
     ]
 
 
-def lost_plot(lost_s: NDArray[np.float64] | None) -> list[Plot]:
+def lost_plot(lost_s: NDArray[np.float64] | None, slice_ns: int) -> list[Plot]:
     """The seconds lost in each slice; no plot where nothing was lost or nothing can be told. lost_s: [slice]."""
     if lost_s is None or not np.any(lost_s > 0):
         return []
-    line = Line("lost", "lost to interference", lost_s, "lost")
-    how = (("lost", "time of segments beyond the threshold of their cluster, spread evenly over each such segment"),)
-    return [Plot("lost", "Time lost to interference in each slice", "s", (line,), "job", how)]
+    line = Line("lost", "lost", lost_s, "lost")
+    title = "Time lost to interference in each slice"
+    return [Plot("lost", title, "s", (line,), "job", _LOST, at_least=slice_ns / 1e9 * _LOST_AXIS)]
 
 
 def _unit(series: Series, spread: bool) -> str:
@@ -128,17 +174,24 @@ def _job_line(series: Series, data: JobFrames, slice_ns: int, spread: bool, firs
         frames = {name: data.frames[name][rows] for name in series.metrics if name in data.frames}
         edges = band(process_series(series, frames, data.covered_ns[rows]))
     if spread and edges is not None:
-        return Line(series.name, series.title, edges.median, "job", edges.low, edges.high)
+        return Line(series.name, _legend(series), edges.median, "job", edges.low, edges.high)
     values = job_series(series, data.frames, data.covered_ns, slice_ns)
     if edges is None:
-        return Line(series.name, series.title, values)
-    return Line(series.name, series.title, values, "job", edges.low, edges.high)
+        return Line(series.name, _legend(series), values)
+    return Line(series.name, _legend(series), values, "job", edges.low, edges.high)
 
 
-def _busy_lines(background: Background, slice_ns: int) -> list[tuple[Series, NDArray[np.float64], NDArray[np.float64]]]:
+def _busy_lines(
+    background: Background, slice_ns: int, every: bool
+) -> list[tuple[Series, NDArray[np.float64], NDArray[np.float64]]]:
     """Those of `resource_lines` that a page shows at once and in which another job did anything."""
-    shown = _KIND_PANELS[background.kind]
+    shown = _KIND_PANELS[background.kind] if every or background.kind in MAIN_KINDS else ()
     return [row for row in resource_lines(background, slice_ns) if row[0].panel in shown and np.any(row[1] > 0)]
+
+
+def _legend(series: Series) -> str:
+    """A name that needs no more than the title of the plot beside it."""
+    return _LEGENDS.get(series.name, series.title)
 
 
 def _members(background: Background) -> list[Series]:

@@ -1,11 +1,11 @@
-"""Parameters and answers of the pages and the API, each bounded. An unknown or impossible parameter is an error, not ignored."""
+"""Parameters and answers of the pages and the API, each bounded. An unknown or impossible parameter is an error."""
 
 from __future__ import annotations
 
 from marshmallow import RAISE, Schema, fields, validate
 
-from crosswind.web.palette import THEMES
 from crosswind.web.figures import SIZES
+from crosswind.web.palette import THEMES
 
 __all__ = [
     "BackgroundAnswer", "FigureArguments", "JobAnswer", "JobList", "JobListArguments", "JobPageArguments",

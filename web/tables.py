@@ -28,6 +28,7 @@ _STATES = {
     "exited": "ended by _exit",
     "killed": "killed: gone without a word (signal, crash, time limit); counted up to its last complete slice",
     "replaced": "replaced itself by another program (exec)",
+    "short": "processes of one program that each ended before they were worth a file of their own",
     "running": "still running when it was collected",
 }
 

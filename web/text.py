@@ -1,34 +1,25 @@
-"""Numbers as people read them. Decimal prefixes throughout, as network and disk rates use them."""
+"""Numbers, durations and times as people read them, in the same units as the plots."""
 
 from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
 
-__all__ = ["count", "duration", "prefix_for", "quantity", "utc", "utc_iso"]
+from crosswind.analysis.units import display_unit
 
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-
-
-def prefix_for(largest: float) -> tuple[float, str]:
-    """The factor and SI prefix that bring `largest` into 1..1000; (1, "") for anything below 1000 or not finite."""
-    if math.isfinite(largest):
-        for factor, prefix in _PREFIXES:
-            if abs(largest) >= factor:
-                return factor, prefix
-    return 1.0, ""
+__all__ = ["count", "duration", "quantity", "utc", "utc_iso"]
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """`1234567, "B"` -> `1.23 MB`; times in ns become s; None and NaN become an en dash."""
+    """`1234567, "B"` -> `1.18 MiB`; times in ns become s; None and NaN become an en dash."""
     if value is None or not math.isfinite(value):
         return "–"
     if unit == "ns":
         return duration(value)
     if unit == "count":
         return count(value)
-    factor, prefix = prefix_for(value)
-    return f"{_three_digits(value / factor)} {prefix}{unit}"
+    shown = display_unit(unit, value)
+    return f"{_three_digits(value * shown.factor)} {shown.label}"
 
 
 def count(value: float | None) -> str:
@@ -37,8 +28,8 @@ def count(value: float | None) -> str:
         return "–"
     if abs(value) < 1e7:
         return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-    factor, prefix = prefix_for(value)
-    return f"{_three_digits(value / factor)} {prefix}"
+    shown = display_unit("count", value)
+    return f"{_three_digits(value * shown.factor)} {shown.label}"
 
 
 def duration(ns: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Save a picture of a page once its plots are drawn: `python tests/web/screenshot.py URL FILE.png [--dark] [--phone]`."""
+"""Save a picture of a page once its plots are drawn: `tests/web/screenshot.py URL FILE.png [--dark] [--phone]`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.web.browser import chromium
+from support.browser import chromium
 
 
 def main() -> int:

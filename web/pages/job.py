@@ -16,7 +16,7 @@ from crosswind.web.joblookup import job_or_404
 from crosswind.web.plots import background_plots, job_plots, lost_plot, quiet_resources
 from crosswind.web.schemas import FigureArguments, JobPageArguments
 from crosswind.web.tables import function_rows, lost_rows, process_rows, total_rows
-from crosswind.web.verdict import verdict_of
+from crosswind.web.verdict import verdict_of, verdict_of_loss
 
 __all__ = ["blueprint"]
 
@@ -37,11 +37,11 @@ def page(key: int) -> str:
         "job.html",
         job=job,
         wanted=wanted,
-        verdict=verdict_of(job),
+        verdict=verdict_of(job) if job.estimate else verdict_of_loss(read_loss(conn, job)),
         record=record,
         processes=process_rows(processes, MAX_PROCESSES),
         more_processes=max(0, len(processes) - MAX_PROCESSES),
-        killed=sum(process.state == "killed" for process in processes),
+        killed=sum(process.count for process in processes if process.state == "killed"),
         totals=total_rows(details.get_totals(conn, key)),
         functions=function_rows(queries.get_functions(conn, key)),
         lost=lost_rows(job.lost),
@@ -59,23 +59,24 @@ def figure(key: int) -> Response:
     return jsonify(_figure(job, wanted))
 
 
-_TOO_SHORT = "The job ended before its first slice was closed, so there is no time line. The totals and functions below are complete."
+_TOO_SHORT = "The job ended before its first slice was closed, so there is no time line. The tables below are complete."
 
 
 def _figure(job: JobRow, wanted: dict[str, Any]) -> dict[str, Any]:
     conn = connection()
     data, loss = read_frames(conn, job), read_loss(conn, job)
     backgrounds = read_background(conn, job, data)
-    own = job_plots(data, job.slice_ns, spread=wanted["view"] == "spread", every=wanted["plots"] == "all")
-    others = background_plots(backgrounds, job.slice_ns)
+    every = wanted["plots"] == "all"
+    own = job_plots(data, job.slice_ns, spread=wanted["view"] == "spread", every=every)
+    others = background_plots(backgrounds, job.slice_ns, every=every)
     drawn = stacked_figure(
-        [*lost_plot(loss.per_slice_s), *own, *others],
+        [*lost_plot(loss.per_slice_s, job.slice_ns), *own, *others],
         Axis(job.first_slice, job.n_slices, job.slice_ns),
         loss.per_slice_s,
         theme=wanted["theme"],
         size=wanted["size"],
     )
-    quiet = quiet_resources(backgrounds, job.slice_ns)
+    quiet = quiet_resources(backgrounds, job.slice_ns, every=every)
     return drawn | {"notes": list(_notes(job, bool(own), bool(others), quiet, loss.why_not))}
 
 

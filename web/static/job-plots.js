@@ -149,6 +149,9 @@
   }
 
   function digits(value) {
+    if (value !== 0 && Math.abs(value) < 0.001) {
+      return "< 0.001";
+    }
     return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
   }
 

@@ -1,0 +1,59 @@
+"""The application over a small site, for Flask's client and, on a port, for a browser."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.serving import make_server
+
+from crosswind.web import create_app
+from support.browser import CHROMIUM, chromium
+from support.sites import Jobs, Site, make_site
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """One database for all tests; nothing writes to it afterwards."""
+    return make_site(tmp_path_factory.mktemp("web"))
+
+
+@pytest.fixture(scope="session")
+def app(site: Site) -> Flask:
+    return create_app(site.url)
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    return app.test_client()
+
+
+@pytest.fixture(scope="session")
+def jobs(site: Site) -> Jobs:
+    return site.jobs
+
+
+@pytest.fixture(scope="session")
+def address(app: Flask) -> Iterator[str]:
+    """The application on a loopback port, several threads."""
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """Chromium; skips, and says what is missing, where it cannot start."""
+    pytest.importorskip("playwright", reason="playwright is not installed (pip install playwright)")
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"{CHROMIUM} is not there (apt-get install chromium): no browser tests")
+    with chromium() as running:
+        yield running
