@@ -6,6 +6,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from crosswind.profile.errors import FormatError
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.store import write_profile
 from support.profiles import make_lammps
-from support.spools import CLEAN, FIRST_SLICE, RUNNING, SLICE_NS, START_NS
+from support.spools import CLEAN, FIRST_SLICE, RUNNING, SLICE_NS, START_NS, Short, SpoolBuilder
 
 HOUR_AGO = time.time() - 3600
 
@@ -172,6 +173,55 @@ class TestRunning:
         assert cpu_seconds(engine) == ({"1001.0": 9}, 9)
 
 
+class TestShortProcesses:
+    """The log in which the short processes of a step leave a record each."""
+
+    @staticmethod
+    def log(spool, name, n, job_id="1001"):
+        builder = SpoolBuilder(job_id=job_id)
+        shorts = [Short("sh", START_NS + i * 10**9, 5 * 10**8, {"cpu_time": 10**9}, {}) for i in range(n)]
+        path = spool / name
+        path.write_bytes(builder.build_short_log(shorts))
+        return path
+
+    def test_are_part_of_their_job(self, engine, spool, write):
+        write()
+        self.log(spool, "1001.0.u0.1.xwl", 4)
+        report = collect_once([spool], engine)
+        assert [(j.job_id, j.processes) for j in report.loaded] == [("1001", 2)]
+        assert cpu_seconds(engine) == ({"1001.0": 7}, 7)
+        assert len(names(spool / "done")) == 2
+        with reading(engine) as conn:
+            counts = {p.exe: p.count for p in queries.get_processes(conn, report.loaded[0].job_key)}
+        assert counts == {"lmp": 1, "sh": 4}
+
+    def test_later_state_of_a_log_replaces_the_earlier(self, engine, spool):
+        for n in (2, 5, 3):
+            self.log(spool, "1001.0.u0.1.xwl", n)
+            collect_once([spool], engine)
+        assert cpu_seconds(engine) == ({"1001.0": 5}, 5)
+
+    def test_outside_any_job_are_put_away(self, engine, spool):
+        self.log(spool, "nojob..u0.1.xwl", 4, job_id="")
+        report = collect_once([spool], engine)
+        assert (report.loaded, report.refused) == ([], [])
+        assert names(spool / "done") == ["nojob..u0.1.xwl"]
+
+    def test_log_that_grew_while_it_was_loaded_is_looked_at_again(self, engine, spool):
+        path = self.log(spool, "1001.0.u0.1.xwl", 2)
+        longer = self.log(spool, "longer", 3).read_bytes()
+
+        def evaluate(_profile):
+            (taken,) = (spool / "claims").glob("*/*.xwl")
+            taken.write_bytes(longer)
+
+        collect_once([spool], engine, evaluate=evaluate)
+        assert cpu_seconds(engine) == ({"1001.0": 2}, 2)
+        assert find_spools(spool) == [path]
+        collect_once([spool], engine)
+        assert cpu_seconds(engine) == ({"1001.0": 3}, 3)
+
+
 class TestBadFiles:
     """One bad file never stops the rest."""
 
@@ -231,6 +281,23 @@ class TestBadFiles:
         with pytest.raises(SpoolError, match="not the collector's own folder"):
             collect_once([spool], engine)
         assert names(tmp_path / "trap") == []
+
+    def test_files_of_others_that_may_not_be_taken(self, write):
+        """An ordinary user's collector in a sticky directory: one line that says so, and nothing has moved."""
+        if os.geteuid() != 0:
+            pytest.skip("only root can become another user")
+        with TemporaryDirectory(dir="/tmp") as folder:
+            spool = Path(folder)
+            spool.chmod(0o1777)
+            path = write(directory=spool)
+            path.chmod(0o644)
+            program = (
+                "import os, sys\nfrom crosswind.collector import SpoolError, collect_once\nos.setuid(65534)\n"
+                "try:\n    collect_once([sys.argv[1]], None)\nexcept SpoolError as error:\n    print(error)"
+            )
+            done = subprocess.run([sys.executable, "-c", program, spool], capture_output=True, text=True, check=True)
+            assert "run the collector as root or as the owner of the files" in done.stdout
+            assert find_spools(spool) == [path]
 
     def test_missing_directory(self, engine, tmp_path):
         with pytest.raises(SpoolError, match=r"cannot read the spool directory .*nowhere: No such file"):
