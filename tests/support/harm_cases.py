@@ -1,7 +1,8 @@
+# ruff: noqa: E501 - a table: one row a line
 """The programs that must not notice Crosswind.
 
-Each case is a shell script that runs in an empty directory. Exit status, standard output, standard error and the files that it
-leaves must be the same with and without the library; a case that is not the same twice without it says so.
+Each case is a shell script that runs in an empty directory. Exit status, standard output, standard error and the files
+that it leaves must be the same with and without the library; a case that is not the same twice without it says so.
 """
 
 from __future__ import annotations
