@@ -1,4 +1,4 @@
-"""LAMMPS, a real program that nobody here wrote: what Crosswind counts equals what strace and another MPI tool count."""
+"""LAMMPS, a program that nobody here wrote: Crosswind counts what strace and another MPI tool count."""
 
 import re
 import shutil
@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.mpi_runs import Part, program, run
-from support.preload import LIBRARY, environment, profile
 
 from crosswind.analysis import estimate_profile
 from crosswind.profile import summarize
+from support.mpi_runs import Part, program, run
+from support.preload import LIBRARY, environment, profile
 
 INPUT = Path(__file__).with_name("lammps.in")
 WRITE = re.compile(r"^(?:\d+ +)?(?:write|writev|pwrite64|pwritev)\(\d+<(/[^>]*)>.*\) += (\d+)$")
@@ -31,7 +31,7 @@ def bytes_to_disk_by_strace(log: Path, spool: Path) -> int:
 
 @needs_lammps
 def test_bytes_equal_strace(tmp_path):
-    """One run, watched by both at once. LAMMPS writes through stdio: its bytes reach the kernel by calls inside of libc."""
+    """One run, watched by both. LAMMPS writes through stdio: its bytes reach the kernel by calls inside of libc."""
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
     spool, log = tmp_path / "spool", tmp_path / "strace.log"
@@ -39,8 +39,8 @@ def test_bytes_equal_strace(tmp_path):
     options = environment(spool, {"CROSSWIND_JOB_ID": "lammps"}).items()
     preload = [f"-E{name}={value}" for name, value in options if name.startswith(("LD_", "CROSSWIND_"))]
     subprocess.run(
-        ["strace", "-f", "-y", "-s", "0", "-e", "signal=none", "-e", "trace=write,writev,pwrite64,pwritev", "-o", log]
-        + preload + lammps(),
+        ["strace", "-f", "-y", "-s0", "-esignal=none", "-etrace=write,writev,pwrite64,pwritev", "-o", log,
+         *preload, *lammps()],
         cwd=tmp_path, check=True, capture_output=True, timeout=120,
     )  # fmt: skip
     totals = summarize(profile(spool))["totals"]

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+
 from support.preload import PROGRAMS, environment, profile
 
 KILLS = 40
@@ -34,8 +35,8 @@ def test_nothing_that_was_counted_is_lost(threads, tmp_path):
         (process,) = found.processes
         assert process.state == "killed"
         calls = int(found.functions["write"][0, 0])
-        # Each thread may have died between its call and its note. The call in which it was published (its first one here) is
-        # carried over at the end of the slice: a kill before that loses it.
+        # Each thread may have died between its call and its note. The call in which the process was published (its
+        # first one here) is carried over at the end of the slice: a kill before that loses it.
         assert finished - threads <= calls <= finished + threads
         assert int(found.metric("posix_other_write_calls").sum()) == calls
 
