@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from crosswind.profile.layout import State
+from crosswind.profile.short import ShortLog
 from crosswind.profile.spool import SpoolFile
 
 __all__ = ["Ending", "Machine", "endings"]
@@ -53,18 +54,19 @@ class Machine:
 
 def endings(
     files: Sequence[SpoolFile],
+    logs: Sequence[ShortLog] = (),
     *,
     machine: Machine | None = None,
     now_ns: int | None = None,
     last_seen_ns: Mapping[str, int] | None = None,
 ) -> list[Ending]:
-    """The ending of each process of a job step, in the order of `files`.
+    """The ending of each process of a job step, in the order of `files`; logs: the short processes of the step.
 
     last_seen_ns: when the caller last saw a process alive, by path. now_ns: UTC, default the clock.
     """
     machine = machine or Machine.this()
     now_ns = time.time_ns() if now_ns is None else now_ns
-    successors = _successors(files)
+    successors = _successors(files, logs)
     known = [_known_ending(f, successors.get(i), machine, now_ns) for i, f in enumerate(files)]
     others_end = max((e.end_ns for e in known if e and not e.guessed), default=0)
     seen = last_seen_ns or {}
@@ -74,40 +76,48 @@ def endings(
     ]
 
 
-def _known_ending(file: SpoolFile, successor: SpoolFile | None, machine: Machine, now_ns: int) -> Ending | None:
+def _known_ending(file: SpoolFile, replaced_ns: int | None, machine: Machine, now_ns: int) -> Ending | None:
     """The ending, unless it has to be guessed from the last signs of life."""
     start = file.start.real_ns
     if file.state != State.RUNNING and file.end:
         state = "clean" if file.state == State.CLEAN else "exited"
         return Ending(state, max(file.end.real_ns, start), guessed=False)
-    if successor:
-        return Ending("replaced", max(successor.start.real_ns, start), guessed=False)
+    if replaced_ns is not None:
+        return Ending("replaced", max(replaced_ns, start), guessed=False)
     if machine.runs(file):
         return Ending("running", max(now_ns, start), guessed=True)
     return None
 
 
-def _successors(files: Sequence[SpoolFile]) -> dict[int, SpoolFile]:
-    """Per process image the next one of the same process: exec keeps the pid and the kernel's start time."""
+def _successors(files: Sequence[SpoolFile], logs: Sequence[ShortLog]) -> dict[int, int]:
+    """When the next image of the same process began, UTC ns: exec keeps the pid and the kernel's start time.
+
+    The next image may have left a file of its own or, if it was short, a record in a log.
+    """
     images: dict[tuple[str, str, int, int], list[int]] = {}
     for i, f in enumerate(files):
         images.setdefault((f.boot_id, f.host, f.pid, f.start_ticks), []).append(i)
-    following = {}
+    following: dict[int, int] = {}
     for numbers in images.values():
         numbers.sort(key=lambda i: files[i].start.real_ns)
-        following.update({a: files[b] for a, b in itertools.pairwise(numbers)})
+        following.update({a: files[b].start.real_ns for a, b in itertools.pairwise(numbers)})
+    for i, f in enumerate(files):
+        for log in logs if i not in following and f.state == State.RUNNING else ():
+            later = log.pieces.begin[(log.pid == f.pid) & (log.pieces.begin >= f.start.real_ns)]
+            if later.size and (log.boot_id, log.host) == (f.boot_id, f.host):
+                following[i] = int(later.min())
     return following
 
 
 def _last_sign(file: SpoolFile, seen_ns: int, others_ns: int, now_ns: int) -> int:
     """The newest sign of life of a killed process.
 
-    Its own: the end of the last slice and segment, the begin of a running call, when the caller saw it. From outside:
+    Its own: the end of the last slice and segment, the begin of its last call, when the caller saw it. From outside:
     the last write that the file system noticed, the end of the rest of the job. Had it lived past the boundary after
     its last slice, it would have closed that slice, so a sign from outside counts only up to there.
     """
     last_slice = int(file.slices.end_ns.max(initial=file.start.real_ns))
-    ticks = [file.start.tick, *(call.since_tick for call in file.running)]
+    ticks = [file.start.tick, file.last_call_tick]
     if len(file.segments) and file.table.segment_fields:
         ticks.append(int((file.segments.begin_tick + file.segments.values[:, 0]).max()))
     last_tick = int(file.tick_to_utc_ns(np.array(max(ticks))))

@@ -97,7 +97,9 @@ def merge_files(
     fitting, misfits = _fitting(files)
     spools = [f for f in fitting if isinstance(f, SpoolFile)]
     worlds = worlds_of(spools)
-    rows = _rows(fitting, worlds, endings(spools, machine=machine, now_ns=now_ns, last_seen_ns=last_seen_ns))
+    logs = [f for f in fitting if isinstance(f, ShortLog)]
+    ends = endings(spools, logs, machine=machine, now_ns=now_ns, last_seen_ns=last_seen_ns)
+    rows = _rows(spools, ends, worlds, logs)
     if not rows:
         raise FormatError(files[0].path, "holds no process")
     first, n_slices = _span(rows)
@@ -154,14 +156,16 @@ def _begin(file: SpoolFile | ShortLog) -> int:
 
 
 def _rows(
-    files: Sequence[SpoolFile | ShortLog], worlds: Sequence[list[SpoolFile]], ends: Sequence[Ending]
+    spools: Sequence[SpoolFile],
+    ends: Sequence[Ending],
+    worlds: Sequence[list[SpoolFile]],
+    logs: Sequence[ShortLog],
 ) -> list[Row]:
     """MPI ranks by rank, world by world, then the other processes by start, then the short ones."""
-    spools = [f for f in files if isinstance(f, SpoolFile)]
     row_of = {id(f): spool_row(f, e) for f, e in zip(spools, ends, strict=True)}
     ranked = [row_of.pop(id(f)) for world in worlds for f in world]
     others = sorted(row_of.values(), key=lambda r: (r.process.start_ns, r.process.host, r.process.pid))
-    return ranked + others + [row for f in files if isinstance(f, ShortLog) for row in short_rows(f)]
+    return ranked + others + [row for log in logs for row in short_rows(log)]
 
 
 def _span(rows: Sequence[Row]) -> tuple[int, int]:

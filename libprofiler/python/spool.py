@@ -49,7 +49,8 @@ class SpoolFile:
 
     tick_hz: ticks per second, 0.0 if unknown (times are dropped then). end: None unless the process ended by itself.
     groups, functions: int64 [n, 4], the counters of all threads: calls, bytes out, bytes in, ticks. running: calls
-    that have not returned. owner_uid, mtime_ns: of the file. problems: what could not be believed, in sentences.
+    that have not returned. last_call_tick: begin of the latest call, 0 if there was none. owner_uid, mtime_ns: of the
+    file. problems: what could not be believed, in sentences.
     """
 
     path: str
@@ -82,6 +83,7 @@ class SpoolFile:
     functions: NDArray[np.int64]
     n_threads: int
     running: tuple[RunningCall, ...]
+    last_call_tick: int
     problems: tuple[str, ...]
 
     def ticks_to_ns(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -140,6 +142,7 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         functions=functions,
         n_threads=sum(int(np.count_nonzero(_used(b) & (b["head"]["state"] != SlotState.SHARED))) for b in blocks),
         running=_running(blocks, table),
+        last_call_tick=_last_call(blocks),
         problems=tuple(problems),
     )
 
@@ -208,6 +211,12 @@ def _running(blocks: list[NDArray[np.void]], table: Table) -> tuple[RunningCall,
             )
         ]
     return tuple(calls)
+
+
+def _last_call(blocks: list[NDArray[np.void]]) -> int:
+    """Tick at which the latest call of any thread began: it stays in the block when the call returns."""
+    since = np.concatenate([np.zeros(1, np.uint64), *(b["head"]["call_since"][_used(b)] for b in blocks)])
+    return int(since[since < MAX_COUNT].max())
 
 
 def _tick_hz(source: TickSource, stated: int, start: Instant, end: Instant | None, problems: list[str]) -> float:

@@ -20,10 +20,11 @@ from support.spools import (
     START_NS,
     START_TICK,
     Segment,
+    Short,
     Slice,
     SpoolBuilder,
     Thread,
-)
+)  # fmt: skip
 
 NOW = START_NS + 10**13
 S = 1_000_000_000
@@ -86,6 +87,15 @@ def test_the_end_of_a_killed_process_is_its_newest_sign_of_life(tmp_path, sign):
     assert profile.processes[-1].end_ns == end
     assert profile.covered_ns[-1].tolist() == [SLICE_NS, 2 * S]
     assert profile.metric("mpi_p2p_calls")[-1].tolist() == [0, 5]
+
+
+def test_the_begin_of_the_last_call_is_a_sign_of_life(tmp_path):
+    threads = [Thread({"mpi_p2p": (5, 0, 0, 0)}, call_since=START_TICK + 5 * HZ)]
+    path = SpoolBuilder(slices=[Slice(FIRST_SLICE, {})], threads=threads, state=spools.RUNNING).write(tmp_path)
+    os.utime(path, ns=(START_NS, START_NS))
+    profile = merge_spools([path], now_ns=NOW)
+    assert profile.processes[0].end_ns == START_NS + 5 * S
+    assert profile.covered_ns.tolist() == [[SLICE_NS, S]]
 
 
 def test_a_process_that_ended_long_after_its_last_slice_would_have_closed_another(tmp_path):
@@ -171,6 +181,15 @@ def test_exec_makes_a_second_process_of_the_same_pid(tmp_path):
     ]
     assert profile.job.command == "worker"
     assert not profile.partial.any()
+
+
+def test_an_exec_into_a_short_process_is_seen_in_the_log(tmp_path):
+    path = SpoolBuilder(exe="sh", pid=7, state=spools.RUNNING).write(tmp_path)
+    log = SpoolBuilder().build_short_log([Short("cat", START_NS + S, 1, pid=7), Short("cat", START_NS - S, 1, pid=7)])
+    (tmp_path / "1001.0.u0.1.xwl").write_bytes(log)
+    sh = merged(tmp_path).processes[0]
+    assert (sh.exe, sh.state, sh.end_ns) == ("sh", "replaced", START_NS + S)
+    assert merge_spools([path], now_ns=NOW).processes[0].state == "killed"
 
 
 def test_a_reused_pid_is_no_exec(tmp_path):
