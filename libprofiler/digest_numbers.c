@@ -29,8 +29,6 @@ void xw_digest_fixed(struct xw_text *text, double value, unsigned decimals)
     uint64_t scale = 1;
     for (unsigned i = 0; i < decimals; i++)
         scale *= 10;
-    if (!(value >= 0)) /* also what is no number */
-        value = 0;
     if (value > 1e12)
         value = 1e12;
     uint64_t scaled = (uint64_t)(value * (double)scale + 0.5);
@@ -46,21 +44,36 @@ void xw_digest_fixed(struct xw_text *text, double value, unsigned decimals)
 /* Digits after the point for three significant ones, given that the number will be rounded. */
 static unsigned decimals_of(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
 
+/* Bring a value into 1 to 999 by an SI prefix; times only downwards, percentages not at all. Returns the prefix or 0.
+ */
+static char scale(double *value, const char *unit)
+{
+    static const char up[] = "kMGTPE", down[] = "mun";
+    char prefix = 0;
+    if (*unit == '%')
+        return 0;
+    if (*unit != 's')
+        for (const char *next = up; *value >= 999.5 && *next; prefix = *next++)
+            *value /= 1000;
+    else
+        for (const char *next = down; *value > 0 && *value < 0.9995 && *next; prefix = *next++)
+            *value *= 1000;
+    return prefix;
+}
+
 void xw_digest_quantity(struct xw_text *text, double value, const char *unit, unsigned width)
 {
-    static const char prefixes[] = " kMGTPE";
     char number[32];
     struct xw_text out = xw_text_begin(number, sizeof number);
-    const char *prefix = prefixes;
-    if (*unit != '%')
-        for (; value >= 999.5 && prefix[1]; prefix++)
-            value /= 1000;
-    int whole = prefix == prefixes && value == (double)(uint64_t)value;
+    if (!(value >= 0)) /* also what is no number */
+        value = 0;
+    char prefix = scale(&value, unit);
+    int whole = !prefix && value < 1e15 && value == (double)(uint64_t)value;
     xw_digest_fixed(&out, value, whole ? 0 : decimals_of(value));
-    if (*prefix != ' ' || *unit)
+    if (prefix || *unit)
         xw_text_char(&out, ' ');
-    if (*prefix != ' ')
-        xw_text_char(&out, *prefix);
-    xw_text_add(&out, *unit == ' ' ? unit + (*prefix == ' ') : unit);
+    if (prefix)
+        xw_text_char(&out, prefix);
+    xw_text_add(&out, unit);
     xw_digest_pad_left(text, number, width);
 }

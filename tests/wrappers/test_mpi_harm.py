@@ -51,6 +51,13 @@ def test_mpi_in_a_plugin_opened_locally(tmp_path: Path, mpi: str) -> None:
 
 
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)
+def test_modules_opened_after_init_are_seen_after_a_while(tmp_path: Path, mpi: str) -> None:
+    plugin = mpi_runs.program("mpi_late_plugin", mpi)
+    calls = mpi_runs.run_program("mpi_late_host", mpi, 2, tmp_path / "spool", plugin).calls(0)
+    assert {name: calls[name] for name in PLAIN} == PLAIN
+
+
+@pytest.mark.parametrize("mpi", mpi_runs.MPIS)
 def test_a_function_that_is_not_there_stays_away(tmp_path: Path, mpi: str) -> None:
     result = mpi_runs.run_program("mpi_probe", mpi, 2, tmp_path / "spool")
     assert result.out.splitlines() == ["not there"] * 2
@@ -90,13 +97,12 @@ def test_a_killed_rank_leaves_its_counts(tmp_path: Path, mpi: str) -> None:
 
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)
 def test_ranks_that_leave_without_finalize(tmp_path: Path, mpi: str) -> None:
+    """Launchers report 5 or that they killed the other rank, with the library and without: whoever is first."""
     command = [mpi_runs.program("mpi_end", mpi), "exit"]
-    bare = mpi_runs.run(mpi, [Part(2, command, bare=True)], tmp_path / "none")
     result = mpi_runs.run(mpi, [Part(2, command)], tmp_path / "spool", extra={"CROSSWIND_DIGEST": "short"})
-    assert result.status == bare.status
-    assert _sums(result) == _sums(bare)
+    assert result.status != 0
     assert "crosswind:" not in result.err
-    assert result.calls(0)["MPI_Allreduce"] == (20, 80, 80)
+    assert [result.calls(rank)["MPI_Allreduce"] for rank in range(2)] == [(20, 80, 80)] * 2
 
 
 def test_only_the_two_names_of_init_are_exported() -> None:

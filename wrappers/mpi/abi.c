@@ -7,22 +7,21 @@
 struct xw_mpi xw_mpi;
 
 /*
- * Which ABI: Open MPI has its own names for predefined objects; the library of the MPI-5 standard ABI is called
- * libmpi_abi; everything else (MPICH, Intel MPI, Cray, MVAPICH) has the ABI of MPICH. The soname alone would not tell
- * them apart.
+ * Which ABI: Open MPI has its own names for predefined objects, libraries with MPICH's ABI (Intel MPI, Cray, MVAPICH)
+ * its name for MPI_DUP_FN; the library of the MPI-5 standard ABI is called libmpi_abi. Any other MPI is left alone: its
+ * constants are not known. The soname alone would not tell them apart.
  */
 static enum xw_mpi_kind which_kind(void)
 {
     static const char abi5_prefix[] = "libmpi_abi";
-    char file[64];
+    char file[sizeof abi5_prefix]; /* cut to the length of the prefix */
     if (!xw_mpi_library_name(file, sizeof file))
         return XW_MPI_NONE;
     if (xw_mpi_resolve_one("ompi_mpi_comm_world", XW_MPI_LIBRARY))
         return XW_MPI_OPENMPI;
-    for (size_t i = 0; i + 1 < sizeof abi5_prefix; i++)
-        if (file[i] != abi5_prefix[i])
-            return XW_MPI_MPICH;
-    return XW_MPI_ABI5;
+    if (xw_equal(file, abi5_prefix))
+        return XW_MPI_ABI5;
+    return xw_mpi_resolve_one("MPIR_Dup_fn", XW_MPI_LIBRARY) ? XW_MPI_MPICH : XW_MPI_NONE;
 }
 
 /* Functions are taken by their profiling names; a library without one of them has NULL there. */

@@ -7,7 +7,7 @@
 #include "loaded.h"
 #include "segment.h"
 
-#define LOOK_TICKS (UINT64_C(1) << 31) /* about a second by the cycle counter, two by the clock in ns */
+#define LOOK_TICKS (UINT64_C(1) << 30) /* some 0.4 s by the cycle counter, 1.1 s by the clock in ns */
 
 uint64_t xw_mpi_next_look = ~UINT64_C(0);
 static uint64_t loaded_before; /* objects loaded when calls were last redirected */

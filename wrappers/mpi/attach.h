@@ -18,7 +18,7 @@ void xw_mpi_finalizing(unsigned function) XW_HIDDEN;
 extern uint64_t xw_mpi_next_look XW_HIDDEN;
 void xw_mpi_look_again(uint64_t now) XW_HIDDEN;
 
-/* From wrappers that are not on a program's hottest path: about once a second, redirect the calls of modules loaded
+/* From wrappers that are not on a program's hottest path: about twice a second, redirect the calls of modules loaded
  * since. */
 static inline void xw_mpi_look(uint64_t now)
 {

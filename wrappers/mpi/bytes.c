@@ -24,15 +24,19 @@ uint64_t xw_mpi_type_size_slow(xw_word type)
     return (uint64_t)size;
 }
 
+static int is_world(xw_word comm) { return xw_mpi.ranks && xw_mpi_same_handle(comm, xw_mpi.world); }
+
 static int is_inter(xw_word comm)
 {
     int32_t inter = 0;
-    return xw_mpi.comm_test_inter && !xw_mpi.comm_test_inter(comm, &inter) && inter;
+    return !is_world(comm) && xw_mpi.comm_test_inter && !xw_mpi.comm_test_inter(comm, &inter) && inter;
 }
 
 int64_t xw_mpi_group_size(xw_word comm)
 {
     int32_t size = 0;
+    if (is_world(comm))
+        return xw_mpi.ranks;
     return xw_mpi.comm_size(comm, &size) ? 0 : size;
 }
 
@@ -66,6 +70,8 @@ uint64_t xw_mpi_sum_types(xw_word counts, xw_word types, int64_t n)
 static int32_t rank_in(xw_word comm)
 {
     int32_t rank = -1;
+    if (is_world(comm))
+        return xw_mpi.rank;
     return xw_mpi.comm_rank(comm, &rank) ? -1 : rank;
 }
 
@@ -83,9 +89,7 @@ int xw_mpi_is_root(xw_word root, xw_word comm)
 
 int xw_mpi_is_world_sized(xw_word comm)
 {
-    if (!xw_mpi.ranks)
-        return 0;
-    return xw_mpi_same_handle(comm, xw_mpi.world) || (xw_mpi_group_size(comm) == xw_mpi.ranks && !is_inter(comm));
+    return xw_mpi.ranks && xw_mpi_group_size(comm) == xw_mpi.ranks && !is_inter(comm);
 }
 
 uint64_t xw_mpi_received(xw_word status)

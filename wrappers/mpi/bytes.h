@@ -39,21 +39,24 @@ static inline uint64_t xw_mpi_times_type(int64_t count, xw_word type)
     return count > 0 ? (uint64_t)count * xw_mpi_type_size(type) : 0;
 }
 
+/* Queries about a communicator or an array. Pure: asked twice in one wrapper, the compiler asks once. */
+#define XW_MPI_QUERY XW_HIDDEN __attribute__((pure))
+
 /* How many processes a collective on `comm` exchanges with: all of an intra-communicator, the remote group of the other
  * kind. */
-int64_t xw_mpi_peers(xw_word comm) XW_HIDDEN;
+int64_t xw_mpi_peers(xw_word comm) XW_MPI_QUERY;
 /* Size of the group that the calling process belongs to. */
-int64_t xw_mpi_group_size(xw_word comm) XW_HIDDEN;
+int64_t xw_mpi_group_size(xw_word comm) XW_MPI_QUERY;
 /* Sum of n ints. */
-int64_t xw_mpi_sum(xw_word array, int64_t n) XW_HIDDEN;
+int64_t xw_mpi_sum(xw_word array, int64_t n) XW_MPI_QUERY;
 /* Sum over n peers of count times size of the datatype. */
 uint64_t xw_mpi_sum_types(xw_word counts, xw_word types, int64_t n) XW_HIDDEN;
 /* The entry of the calling process; 0 on an inter-communicator, whose arrays describe the other group. */
-int64_t xw_mpi_own(xw_word array, xw_word comm) XW_HIDDEN;
+int64_t xw_mpi_own(xw_word array, xw_word comm) XW_MPI_QUERY;
 /* Whether the calling process is the root. */
-int xw_mpi_is_root(xw_word root, xw_word comm) XW_HIDDEN;
+int xw_mpi_is_root(xw_word root, xw_word comm) XW_MPI_QUERY;
 /* Whether a communicator has all processes of MPI_COMM_WORLD. */
-int xw_mpi_is_world_sized(xw_word comm) XW_HIDDEN;
+int xw_mpi_is_world_sized(xw_word comm) XW_MPI_QUERY;
 /* Bytes that a status says were received. */
 uint64_t xw_mpi_received(xw_word status) XW_HIDDEN;
 

@@ -14,8 +14,7 @@
 
 extern char **environ __attribute__((weak));
 
-/* --- before: what has to be known early
- * ------------------------------------------------------------------------------- */
+/* --- before: what has to be known early --- */
 
 /* The file behind a descriptor, so that we never write into what the program opened in its place. */
 struct file {
@@ -73,8 +72,7 @@ void xw_digest_prepare(void)
     node_share = read_node_share();
 }
 
-/* --- the reduction
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the reduction --- */
 
 /* Static, not on the stack: an operation that was given up may still touch them while MPI_Finalize runs. */
 static struct {
@@ -157,8 +155,7 @@ static int reduce(void)
     return 1;
 }
 
-/* --- the text
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- the text --- */
 
 static void read_program(char *name, size_t size)
 {
