@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
 import signal
 import threading
 from pathlib import Path
@@ -11,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crosswind.tools.database import db_option
-from crosswind.tools.output import one_line, print_json, step
+from crosswind.tools.output import one_line, step
 
 if TYPE_CHECKING:
-    from crosswind.profile.model import Profile
     from sqlalchemy import Engine
+
+    from crosswind.profile.model import Profile
 
 __all__ = ["collect_command", "evaluate"]
 
@@ -34,6 +37,7 @@ __all__ = ["collect_command", "evaluate"]
 @click.option(
     "--interval", type=click.FloatRange(min=0.1), default=30.0, show_default=True, help="Seconds between looks."
 )
+@click.option("--delete", is_flag=True, help="Remove loaded spool files instead of moving them to done/.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON, one line a look.")
 @click.pass_context
 def collect_command(
@@ -43,12 +47,14 @@ def collect_command(
     db: str,
     once: bool,
     interval: float,
+    delete: bool,
     as_json: bool,
 ) -> None:
     """Load finished spool files and PROFILES (.xwp) into a database, with their estimates.
 
-    Loading again what is there already changes nothing. Without --once it looks again at every interval, until SIGTERM
-    or SIGINT. With --once the exit code is 1 if a file could not be read.
+    Loading again what is there already changes nothing. Files that cannot be read are moved to refused/. Without
+    --once it looks again at every interval, until SIGTERM or SIGINT. With --once the exit code is 1 if a file was
+    refused.
 
     \b
     Example: crosswind collect --spool /dev/shm/crosswind --db sqlite:///crosswind.db --once
@@ -58,13 +64,14 @@ def collect_command(
     if not profiles and not spools:
         raise click.UsageError("nothing to collect: name a directory with --spool, or .xwp files")
     engine = open_database(db)
-    failures = _load_files(engine, profiles, as_json)
+    look = functools.partial(_look, engine, spools, delete, as_json)
+    refused = _load_files(engine, profiles, as_json)
     if once or not spools:
-        failures += _collect(engine, spools, as_json) if spools else 0
-        ctx.exit(1 if failures else 0)
+        refused += look() if spools else 0
+        ctx.exit(1 if refused else 0)
     stop = _stop_on_signals()
     while not stop.is_set():
-        _collect(engine, spools, as_json)
+        look()
         stop.wait(interval)
 
 
@@ -75,29 +82,49 @@ def evaluate(profile: Profile) -> dict[str, Any] | None:
     return estimate_profile(profile).to_json() if profile.segments is not None else None
 
 
+def _look(engine: Engine, spools: tuple[Path, ...], delete: bool, as_json: bool) -> int:
+    """One look at the spool directories; how many files were refused."""
+    from crosswind.collector import collect_once
+
+    with step(f"crosswind collect: looking at {', '.join(map(str, spools))}"):
+        report = collect_once(spools, engine, evaluate=evaluate, delete=delete)
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(report)))
+    else:
+        for job in report.loaded:
+            name = f"{job.job_id}.{job.step}" if job.step else job.job_id
+            state = "loaded" if job.changed else "was there already"
+            click.echo(one_line(f"job {name} of {job.user}: {state}: {job.processes} processes, {job.slices} slices"))
+        if report.running:
+            click.echo(one_line(f"still running: {', '.join(report.running)}"))
+    for path, reason in report.refused:
+        click.echo(one_line(f"crosswind collect: {path}: {reason}: moved to refused/"), err=True)
+    for note in report.notes:
+        click.echo(one_line(f"crosswind collect: {note}"), err=True)
+    return len(report.refused)
+
+
 def _load_files(engine: Engine, paths: tuple[Path, ...], as_json: bool) -> int:
     """Load profile files; how many could not be read. One bad file does not keep the others out."""
+    from crosswind.collector import load_profile_file
     from crosswind.db.errors import RefusedProfile
-    from crosswind.db.store import load_profile
     from crosswind.profile.errors import FormatError
-    from crosswind.profile.store import read_profile
 
-    failures = 0
+    refused = 0
     for path in paths:
         try:
             with step(f"loading {path}"):
-                profile = read_profile(path)
-                result = load_profile(engine, profile, estimate=evaluate(profile))
+                result = load_profile_file(path, engine, evaluate=evaluate)
         except (FormatError, RefusedProfile) as error:
-            failures += 1
+            refused += 1
             click.echo(f"crosswind collect: {one_line(error)}", err=True)
             continue
         if as_json:
-            click.echo(_json_line({"file": str(path), **dataclasses.asdict(result)}))
+            click.echo(json.dumps({"file": str(path), **dataclasses.asdict(result)}))
         else:
             state = f"loaded as job {result.job_key}" if result.loaded else f"job {result.job_key} has it already"
-            click.echo(f"{one_line(path)}: {state}, {result.slices} slices")
-    return failures
+            click.echo(one_line(f"{path}: {state}: {result.slices} slices"))
+    return refused
 
 
 def _stop_on_signals() -> threading.Event:

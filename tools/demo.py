@@ -177,16 +177,14 @@ def _check_job(job: Job) -> None:
 
 def _load(base: Path, jobs: list[Job]) -> str:
     """Load both profiles with their estimates; the database's URL."""
+    from crosswind.collector import load_profile_file
     from crosswind.db.connection import open_database
-    from crosswind.db.store import load_profile
-    from crosswind.profile.store import read_profile
 
     url = f"sqlite:///{base / 'crosswind.db'}"
     engine = open_database(url)
     with step(f"loading both profiles into {base / 'crosswind.db'}"):
         for job in jobs:
-            profile = read_profile(job.profile)
-            load_profile(engine, profile, estimate=evaluate(profile))
+            load_profile_file(job.profile, engine, evaluate=evaluate)
     engine.dispose()
     return url
 
@@ -202,7 +200,7 @@ def _report(lammps: Job) -> None:
 
 
 def _serve(url: str, port: int) -> None:
-    click.echo(f"\nServing on http://127.0.0.1:{port}/ (end with Ctrl-C)")
+    click.echo()
     sys.stdout.flush()
     command = [sys.executable, "-m", "crosswind.tools", "serve", "--db", url, "--port", str(port)]
     os.execv(sys.executable, command)  # noqa: S606 (no shell is wanted)

@@ -22,6 +22,7 @@ CLEAR_ERRORS = (
     ("crosswind.profile.errors", "FormatError"),
     ("crosswind.db.errors", "DatabaseError"),
     ("crosswind.db.errors", "RefusedProfile"),
+    ("crosswind.collector.errors", "SpoolError"),
     ("crosswind.analysis.errors", "InputError"),
 )
 

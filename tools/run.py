@@ -148,7 +148,7 @@ def _write_profiles(spool: Path, target: Path) -> None:
             for number, profile in enumerate(profiles):
                 path = target if number == 0 else target.with_stem(f"{target.stem}-step{one_line(profile.job.step)}")
                 write_profile(profile, path)
-                count = len(profile.processes)
+                count = sum(process.count for process in profile.processes)
                 click.echo(f"crosswind run: profile of {count} process{'es' * (count != 1)} in {path}", err=True)
     except Exception as error:  # whatever it is, the spool files stay and the exit code is COMMAND's
         click.echo(f"crosswind run: no profile written ({one_line(error)}): spool files stay in {spool}", err=True)

@@ -145,22 +145,21 @@ def _print_summary(summary: dict[str, Any]) -> None:
 def _print_job(summary: dict[str, Any]) -> None:
     job, slices = summary["job"], summary["slices"]
     click.echo(click.style(f"job {one_line(job['id'])}  {one_line(job['command'])}", bold=True))
-    start, end = (datetime.fromtimestamp(_seconds(job[edge]), UTC) for edge in ("start", "end"))
-    click.echo(f"  {start:%Y-%m-%d %H:%M:%S} UTC, {(end - start).total_seconds():.1f} s, user {one_line(job['user'])}")
+    start = datetime.fromtimestamp(job["start"], UTC)
+    click.echo(f"  {start:%Y-%m-%d %H:%M:%S} UTC, {si(job['run_time_s'], 's')}, user {one_line(job['user'])}")
     click.echo(f"  {job['ranks']} ranks on {one_line(', '.join(job['hosts']))}")
     click.echo(f"  {slices['count']} slices of {slices['length_s']:g} s")
 
 
-def _seconds(when: float | str) -> float:
-    return datetime.fromisoformat(when).timestamp() if isinstance(when, str) else float(when)
-
-
 def _print_processes(processes: list[dict[str, Any]]) -> None:
     rows = [
-        ("-" if p["rank"] is None else p["rank"], p["host"], p["pid"], p["exe"], p["state"])
+        ("-" if p["rank"] is None else p["rank"], p["host"], p["pid"] or "-", p["exe"], p["count"], p["state"])
         for p in processes[:MAX_ROWS]
     ]
-    print_table(("rank", "host", "pid", "program", "ended"), rows, f"processes ({len(processes)})")
+    total = sum(p["count"] for p in processes)
+    print_table(("rank", "host", "pid", "program", "times", "ended"), rows, f"processes ({total})")
+    if len(processes) > MAX_ROWS:
+        click.echo(f"... and {len(processes) - MAX_ROWS} more rows: --json has all")
 
 
 def _print_totals(totals: dict[str, dict[str, float]]) -> None:

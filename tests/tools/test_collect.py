@@ -1,0 +1,101 @@
+"""`crosswind collect`: files and spool directories into a database, once and in a loop."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from crosswind.db import queries
+from crosswind.db.connection import open_database
+from crosswind.profile import write_profile
+from support.profiles import make_writer
+
+
+def jobs(tmp_path) -> list:
+    with open_database(f"sqlite:///{tmp_path}/x.db", create=False).connect() as connection:
+        return queries.list_jobs(connection)[0]
+
+
+def test_profiles_with_their_estimates(crosswind, profile_file, tmp_path):
+    write_profile(make_writer(), tmp_path / "w.xwp")
+    result = crosswind("collect", profile_file, "w.xwp", "--db", "sqlite:///x.db")
+    assert result.returncode == 0, result.stderr
+    found = {job.job_id: job for job in jobs(tmp_path)}
+    assert set(found) == {"1001", "1002"}
+    assert found["1001"].estimate["method"] == "thesis"
+    assert found["1002"].estimate is None, "no segments: nothing to estimate from"
+
+
+def test_the_same_file_twice_changes_nothing(crosswind, profile_file, tmp_path):
+    for loaded in (True, False):
+        result = crosswind("collect", profile_file, "--db", "sqlite:///x.db", "--json")
+        assert json.loads(result.stdout)["loaded"] is loaded
+    assert len(jobs(tmp_path)) == 1
+
+
+def test_a_bad_file_keeps_no_other_out(crosswind, profile_file, tmp_path):
+    (tmp_path / "bad.xwp").write_bytes(profile_file.read_bytes()[:200])
+    result = crosswind("collect", "bad.xwp", profile_file, "--db", "sqlite:///x.db")
+    assert result.returncode == 1
+    assert result.stderr.startswith("crosswind collect: bad.xwp: ")
+    assert result.stderr.count("\n") == 1
+    assert [job.job_id for job in jobs(tmp_path)] == ["1001"]
+
+
+def test_a_database_that_cannot_be_opened(crosswind, profile_file, tmp_path):
+    result = crosswind("collect", profile_file, "--db", f"sqlite:///{tmp_path}/nowhere/x.db")
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+
+
+def spooled(environment, tmp_path, built, job_id):
+    """A real process whose spool file is left in spool/."""
+    spool = tmp_path / "spool"
+    spool.mkdir(exist_ok=True)
+    extra = {
+        "LD_PRELOAD": str(built),
+        "CROSSWIND_SPOOL": str(spool),
+        "CROSSWIND_JOB_ID": job_id,
+        "CROSSWIND_HELPER_AFTER": "0",
+    }
+    subprocess.run(["ls", "/"], env={**environment, **extra}, capture_output=True, check=True)
+    return spool
+
+
+def test_a_spool_directory_once(crosswind, environment, tmp_path, built):
+    spool = spooled(environment, tmp_path, built, "spooled")
+    result = crosswind("collect", "--spool", spool, "--db", "sqlite:///x.db", "--once", "--delete")
+    assert result.returncode == 0, result.stderr
+    assert [job.job_id for job in jobs(tmp_path)] == ["spooled"]
+    assert not list(spool.glob("**/*.xw?"))
+
+
+def test_the_loop_sees_new_files_and_ends_cleanly_at_sigterm(environment, tmp_path, built):
+    spool = spooled(environment, tmp_path, built, "first")
+    command = [sys.executable, "-m", "crosswind.tools", "collect", "--spool", str(spool), "--db", "sqlite:///x.db"]
+    process = subprocess.Popen(
+        [*command, "--interval", "0.2"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert "job first" in process.stdout.readline()
+        spooled(environment, tmp_path, built, "second")
+        assert "job second" in process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        assert process.wait(timeout=30) == 0
+        assert time.monotonic() - begin < 10
+    finally:
+        process.kill()
+        process.communicate()
+    assert {job.job_id for job in jobs(tmp_path)} == {"first", "second"}
+
+
+@pytest.mark.parametrize("arguments", [[], ["--once"]])
+def test_nothing_to_collect_is_wrong_usage(crosswind, arguments):
+    result = crosswind("collect", "--db", "sqlite:///x.db", *arguments)
+    assert result.returncode == 2
+    assert "--spool" in result.stderr

@@ -1,0 +1,83 @@
+"""`crosswind export`: what is written can be read back and has the planted numbers."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from crosswind.profile import write_profile
+from crosswind.profile.segments import CSV_COLUMNS
+from support.profiles import make_lammps, make_writer
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_segments_as_csv(crosswind, profile_file):
+    found = rows(crosswind("export", profile_file, "--format", "csv").stdout)
+    table = make_lammps().segments
+    assert len(found) == 6000
+    assert tuple(found[0]) == CSV_COLUMNS
+    assert [(int(r["seg"]), int(r["rank"])) for r in found[:4]] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    durations = np.array([float(r["dur_us"]) for r in found]).reshape(3000, 2).T
+    np.testing.assert_allclose(durations, table.columns["dur_us"], atol=0.001)
+
+
+def test_the_estimate_of_the_csv_is_that_of_the_profile(crosswind, tmp_path):
+    write_profile(make_lammps(slow_segments={100: 40.0, 200: 40.0}), tmp_path / "p.xwp")
+    crosswind("export", "p.xwp", "-o", "s.csv")
+    of_csv, of_profile = (json.loads(crosswind("estimate", f, "--json").stdout) for f in ("s.csv", "p.xwp"))
+    assert of_csv["hit_segments"] == of_profile["hit_segments"] >= 2
+    assert of_csv["interference_s"] == pytest.approx(of_profile["interference_s"], abs=1e-3)
+    assert of_csv["interference_s"] == pytest.approx(0.080, abs=0.02)
+
+
+def test_slices(crosswind, profile_file):
+    found = rows(crosswind("export", profile_file, "--what", "slices").stdout)
+    profile = make_lammps()
+    assert len(found) == 2 * 15
+    for name, values in profile.slices.items():
+        assert sum(int(r[name]) for r in found) == values.sum(), name
+    assert {r["rank"] for r in found} == {"0", "1"}
+    assert int(found[0]["start_ns"]) == profile.first_slice * profile.slice_ns
+
+
+def test_functions_as_json(crosswind, profile_file):
+    found = json.loads(crosswind("export", profile_file, "--what", "functions", "--format", "json").stdout)
+    profile = make_lammps()
+    sends = [r["calls"] for r in found if r["function"] == "MPI_Send"]
+    assert sends == profile.functions["MPI_Send"][:, 0].tolist()
+
+
+def test_parquet(crosswind, profile_file, tmp_path):
+    parquet = pytest.importorskip(
+        "pyarrow.parquet", reason="pyarrow is not installed (pip install 'crosswind[parquet]')"
+    )
+    assert crosswind("export", profile_file, "--format", "parquet").returncode == 2
+    result = crosswind("export", profile_file, "--format", "parquet", "-o", "s.parquet")
+    assert result.returncode == 0, result.stderr
+    table = parquet.read_table(tmp_path / "s.parquet")
+    assert table.num_rows == 6000
+    assert table.column_names == list(CSV_COLUMNS)
+
+
+def test_a_job_of_the_database(crosswind, profile_file):
+    url = "sqlite:///x.db"
+    assert crosswind("collect", profile_file, "--db", url).returncode == 0
+    of_job = crosswind("export", "1001", "--db", url)
+    assert of_job.returncode == 0, of_job.stderr
+    assert rows(of_job.stdout) == rows(crosswind("export", profile_file).stdout)
+    unknown = crosswind("export", "9999", extra={"CROSSWIND_DB": url})
+    assert unknown.returncode == 1
+    assert unknown.stderr == "crosswind export: 9999: neither a file nor a job in the database\n"
+
+
+def test_a_profile_without_segments_says_what_there_is(crosswind, tmp_path):
+    write_profile(make_writer(), tmp_path / "w.xwp")
+    result = crosswind("export", "w.xwp")
+    assert result.returncode == 1
+    assert "--what slices" in result.stderr
+    assert crosswind("export", "w.xwp", "--what", "slices").returncode == 0

@@ -1,0 +1,93 @@
+"""`crosswind show` against the numbers that were planted in a synthetic profile."""
+
+import json
+
+import pytest
+
+from crosswind.profile import write_profile
+from crosswind.tools.output import si
+from support.profiles import LAMMPS_FUNCTIONS, make_lammps, make_writer
+
+
+def test_the_document_has_what_others_rely_on(crosswind, profile_file):
+    document = json.loads(crosswind("show", profile_file, "--json").stdout)
+    assert {"job", "processes", "slices", "totals", "functions", "lost", "clock"} <= set(document)
+    assert {"id", "step", "user", "hosts", "ranks", "start", "end", "command"} <= set(document["job"])
+    assert document["slices"].items() >= {"length_s": 4.0, "first": 440_000_000, "count": 15}.items()
+    assert document["job"]["end"] - document["job"]["start"] == 60
+    send = document["functions"]["MPI_Send"]
+    seconds = 2 * (12 * 4 + 3 * 4 * 0.6)  # two ranks; three slices are dented
+    calls, out, into, time_ns = LAMMPS_FUNCTIONS["MPI_Send"]
+    assert send["calls"] == pytest.approx(calls * seconds, abs=2)
+    assert send["bytes_out"] == pytest.approx(out * seconds, abs=2)
+    assert send["bytes_in"] == pytest.approx(into * seconds, abs=2)
+    assert send["time_s"] == pytest.approx(time_ns * seconds / 1e9)
+
+
+def test_rates_show_the_dent(crosswind, profile_file):
+    document = json.loads(crosswind("show", profile_file, "--json", "--slices").stdout)
+    rates = document["slices"]["rates"]["p2p_bytes"]
+    assert rates["unit"] == "B/s"
+    assert len(rates["values"]) == 15
+    assert rates["values"][7] / rates["values"][2] == pytest.approx(0.6, rel=0.15)
+
+
+def test_gaps_are_null_and_the_document_is_strict_json(crosswind, tmp_path):
+    write_profile(make_lammps(killed_rank=1, n_ranks=2), tmp_path / "p.xwp")
+    text = crosswind("show", "p.xwp", "--json", "--slices", "--segments").stdout
+    document = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert document["segment_table"]["rank"] == [0, 1]
+
+
+def test_text_names_job_processes_metrics_and_functions(crosswind, profile_file):
+    result = crosswind("show", profile_file)
+    assert result.returncode == 0
+    for word in ("job 1001", "lmp", "node01", "mpi_p2p_calls", "MPI_Send", "user alice"):
+        assert word in result.stdout
+    assert "\x1b" not in result.stdout, "no colours where there is no terminal"
+
+
+def test_slices_as_a_table(crosswind, profile_file):
+    lines = crosswind("show", profile_file, "--slices").stdout.splitlines()
+    assert len(lines) == 1 + 15
+    assert "p2p_bytes [MiB/s]" in lines[0]
+
+
+def test_segments_are_the_csv_that_estimate_reads(crosswind, profile_file, tmp_path):
+    text = crosswind("show", profile_file, "--segments").stdout
+    assert text.count("\n") == 1 + 3000 * 2
+    (tmp_path / "s.csv").write_text(text)
+    assert crosswind("estimate", "s.csv").returncode == 0
+
+
+def test_records_as_text(crosswind, profile_file):
+    result = crosswind("show", profile_file, "--text")
+    assert result.returncode == 0
+    assert len(result.stdout.splitlines()) > 10
+    assert crosswind("show", profile_file, "--text", "--json").returncode == 2
+
+
+def test_hostile_names_reach_no_terminal(crosswind, tmp_path):
+    profile = make_writer(job_id="\x1b[2Jid", user="\x1b]0;x\x07", command="a\nb", hosts=("\x1b[31mh",))
+    write_profile(profile, tmp_path / "p.xwp")
+    for options in ([], ["--slices"], ["--text"]):
+        result = crosswind("show", "p.xwp", *options)
+        assert "\x1b" not in result.stdout + result.stderr
+        assert "\x07" not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0, "B", "0 B"),
+        (999, "B", "999 B"),
+        (1_234_567, "B", "1.23 MB"),
+        (2.5e9, "ns", "2.5 s"),
+        (1.5e6, "ns", "1.5 ms"),
+        (1_500, "ns", "1.5 us"),
+        (12_345, "s", "12345 s"),
+        (12_345, "", "12.3 k"),
+    ],
+)
+def test_si(value, unit, text):
+    assert si(value, unit) == text
