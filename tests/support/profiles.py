@@ -16,7 +16,7 @@ from crosswind.profile.segments import SegmentTable
 
 COLUMNS = tuple(Column(m.id, m.name, m.unit, m.kind) for m in METRICS)
 SLICE_NS = 4_000_000_000
-FIRST_SLICE = 440_000_000  # 2025-10-08T12:53:20 UTC at 4 s slices
+FIRST_SLICE = 440_000_000  # 2025-10-09T08:53:20 UTC at 4 s slices
 RSS = 300 << 20
 
 # per process and second
