@@ -4,7 +4,6 @@
 
 #pragma weak stdin
 #pragma weak stdout
-extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 /* fileno and dirfd set errno where there is no descriptor. */
 static int keep_errno(int fd, int saved)
@@ -14,7 +13,7 @@ static int keep_errno(int fd, int saved)
     return fd;
 }
 
-int xw_stream_fd(FILE *stream)
+int xw_stream_fd_slow(FILE *stream)
 {
     static __typeof__(fileno) *real_fileno;
     if (!stream || !XW_REAL(real_fileno, "fileno"))
@@ -37,7 +36,7 @@ FILE *xw_stdout(void) { return &stdout ? stdout : NULL; }
 
 size_t xw_stream_buffered(const FILE *stream)
 {
-    return gnu_get_libc_version ? (size_t)(stream->_IO_read_end - stream->_IO_read_ptr) : 0;
+    return xw_is_glibc() ? (size_t)(stream->_IO_read_end - stream->_IO_read_ptr) : 0;
 }
 
 size_t xw_length(const char *text)
