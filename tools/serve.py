@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import ipaddress
 import socket
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,7 +42,7 @@ def serve_command(db: str, port: int, host: str) -> None:
     if not ipaddress.ip_address(shown).is_loopback:
         click.echo(f"crosswind serve: anyone who reaches {shown} port {bound} sees every job", err=True)
     click.echo(f"Crosswind is at http://{_in_url(shown)}:{bound}/ (end with Ctrl-C)")
-    click.get_text_stream("stdout").flush()
+    sys.stdout.flush()
     _run(db, listener.detach())
 
 

@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import Engine
 
 from crosswind.db.connection import open_database
-from crosswind.web import api, assets, database, errors, filters, pages, security
+from crosswind.web import api, assets, compression, database, errors, filters, pages, security
 
 __all__ = ["create_app"]
 
@@ -28,6 +28,7 @@ def build_app(engine: Engine) -> Flask:
     app.config.update(TEMPLATES_AUTO_RELOAD=False, MAX_CONTENT_LENGTH=64 * 1024)
     database.init_app(app, engine)
     security.init_app(app)
+    compression.init_app(app)
     filters.init_app(app)
     assets.init_app(app)
     rest = api.init_app(app)

@@ -91,7 +91,11 @@ def function_rows(functions: Mapping[str, NDArray[np.int64]]) -> list[FunctionRo
     """The functions that were called, the one with the most time first. functions: name -> [process, 4]."""
     sums = {name: values.sum(axis=0).tolist() for name, values in functions.items()}
     everything = sum(row[3] for row in sums.values())
-    rows = [FunctionRow(name, *row, row[3] / everything if everything else 0.0) for name, row in sums.items() if row[0]]
+    rows = [
+        FunctionRow(name, calls, bytes_out, bytes_in, time_ns, time_ns / everything if everything else 0.0)
+        for name, (calls, bytes_out, bytes_in, time_ns) in sums.items()
+        if calls
+    ]
     return sorted(rows, key=lambda row: (-row.time_ns, -row.calls, row.name))
 
 

@@ -236,6 +236,17 @@ def test_phone_has_no_sideways_scrolling(browser, address: str, jobs: Jobs, path
     watched.context.close()
 
 
+def test_finger_leads_the_crosshair(browser, address: str, jobs: Jobs) -> None:
+    watched = Watched(browser, address, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = watched.open(f"/jobs/{jobs.lammps}")
+    box = areas(page)[1]
+    page.touchscreen.tap(box["x"] + box["width"] * 7.5 / 15, box["y"] + box["height"] / 2)
+    until(page, "document.querySelector('#readout').textContent.includes('slice 440000007')")
+    assert page.locator("#stack .spikeline").count() > 0
+    assert watched.complaints == []
+    watched.context.close()
+
+
 def test_plots_follow_the_colour_scheme(browser, address: str, jobs: Jobs) -> None:
     watched = Watched(browser, address, color_scheme="dark")
     page = watched.open(f"/jobs/{jobs.lammps}")

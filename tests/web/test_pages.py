@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import html
 import re
 from html.parser import HTMLParser
@@ -210,6 +211,16 @@ def test_faults_are_a_page_without_details(site, monkeypatch, caplog) -> None:
     assert "secret-of-the-fault" not in answer.text
     assert "secret-of-the-fault" in caplog.text
     assert client.get("/api/v1/jobs").json["code"] == 500
+
+
+def test_long_answers_are_compressed_for_those_who_take_it(client: FlaskClient, jobs: Jobs) -> None:
+    path = f"/jobs/{jobs.lammps}/figure.json"
+    plain = client.get(path)
+    packed = client.get(path, headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.data) == plain.data
+    assert len(packed.data) == packed.content_length < len(plain.data) / 2
 
 
 def test_plotly_comes_from_the_installed_package(client: FlaskClient, jobs: Jobs) -> None:

@@ -9,7 +9,7 @@
   const coarse = window.matchMedia("(pointer: coarse)");
   const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC" });
   const local = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  const idle = readout.textContent;
+  const idle = coarse.matches ? "Touch a plot to read all of them. Zoom with + and −." : readout.textContent;
   const drawing = document.createElement("div");
   drawing.className = "drawing";
   let figure = null; // what the server sent
@@ -53,6 +53,7 @@
     if (zoomed) {
       await setRange(zoomed);
     }
+    forget();
     stack.dataset.state = "drawn";
   }
 
@@ -237,6 +238,20 @@
       action();
     }
   });
+  // plotly.js does not hover under a finger, so the crosshair is led there.
+  function follow(event) {
+    const area = drawing.querySelector(".nsewdrag");
+    if (event.pointerType !== "touch" || !area) {
+      return;
+    }
+    const { left, width } = area.getBoundingClientRect();
+    const [begin, end] = drawing.layout.xaxis.range.map(milliseconds);
+    const moment = begin + ((event.clientX - left) / width) * (end - begin);
+    const { first_ms, slice_ms, width: slices } = figure.points;
+    moveTo(Math.floor((moment - first_ms) / (slices * slice_ms)));
+  }
+  drawing.addEventListener("pointerdown", follow, { capture: true });
+  drawing.addEventListener("pointermove", follow, { capture: true });
   for (const button of document.querySelectorAll("[data-zoom]")) {
     button.addEventListener("click", () => figure && figure.plots.length && zoom(button.dataset.zoom));
   }
