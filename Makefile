@@ -34,7 +34,7 @@ bench: build ## what the library costs, as a table and as JSON lines
 	@$(PYTHON) tools/bench/run.py
 
 fuzz: setup ## feed the readers with broken files for a while
-	@$(STEP) "fuzz" $(PYTHON) -m pytest -q tests/fuzz
+	@$(STEP) "fuzz" $(PYTHON) tests/fuzz/fuzz_readers.py --seconds $(or $(FUZZ_SECONDS),60)
 
 generate: setup ## make the generated files anew from the metric table
 	@$(PYTHON) libprofiler/spec/generate.py --python libprofiler/python/metrics.py --docs docs/metrics.md

@@ -120,7 +120,7 @@ def _counts(entry: dict[str, Any], key: str) -> dict[str, int]:
 
 def _number(entry: dict[str, Any], key: str) -> float:
     value = entry.get(key)
-    if type(value) not in (int, float) or not abs(value) < 1e300:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
         raise HeaderError(f"its header has no usable {key}")
     return float(value)
 

@@ -137,7 +137,10 @@ def _chunks(chunks: list[bytes], longest: int, what: str, problems: list[str]) -
 
 def walk(chunk: bytes, longest: int, most: int) -> tuple[Ints, Ints, NDArray[np.uint32], str]:
     """Starts, lengths and checksums of the records of a chunk, and why it ended early, if it did."""
-    starts, lengths, crcs, at, complaint = [], [], [], 0, ""
+    starts: list[int] = []
+    lengths: list[int] = []
+    crcs: list[int] = []
+    at, complaint = 0, ""
     end = len(chunk) - RECORD.size
     while at <= end:
         length, crc = RECORD.unpack_from(chunk, at)

@@ -96,9 +96,8 @@ def encode(section: Section, array: NDArray[Any]) -> bytes:
         words = data.view("<u8")
         data = np.concatenate((words[..., :1], words[..., 1:] - words[..., :-1]), axis=-1)
     raw = data.reshape(-1).view(np.uint8)
-    if "shuffle" in section.filters:
-        raw = raw.reshape(-1, data.dtype.itemsize).T
-    return zstandard.ZstdCompressor(level=LEVEL).compress(raw.tobytes())
+    shuffled = raw.reshape(-1, data.dtype.itemsize).T if "shuffle" in section.filters else raw
+    return zstandard.ZstdCompressor(level=LEVEL).compress(shuffled.tobytes())
 
 
 def decode(section: Section, blob: bytes) -> NDArray[Any]:
