@@ -87,9 +87,9 @@ def show(results: list[Result], machine: dict[str, str | int | float]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 160)
     console.print(", ".join(f"{key} {value}" for key, value in machine.items()))
     console.print(table)
-    for result in results:
-        if result.note:
-            console.print(f"{result.name}: {result.note}", highlight=False)
+    for note in dict.fromkeys(result.note for result in results if result.note):
+        names = ", ".join(result.name for result in results if result.note == note)
+        console.print(f"{names}: {note}", highlight=False)
 
 
 def table_row(result: Result) -> list[str]:

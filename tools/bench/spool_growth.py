@@ -11,7 +11,7 @@ from crosswind.profile import layout, read_spool
 
 SLICES_PER_DAY = 21600
 RECORDS_PER_LEVEL = 32768
-"""libprofiler/segment.c: after this many records each one covers twice as many segments."""
+"""libprofiler/segment.c: after this many records each further one covers twice as many segments."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,18 @@ class SpoolGrowth:
     segments: int
     segments_per_day: float
 
+    def slices_per_day(self) -> float:
+        """Bytes of a day's slices."""
+        return self.slice_bytes * SLICES_PER_DAY
+
     def per_day(self) -> float:
-        """Bytes after one day: the fixed part, the slices, and the segments as they are thinned out."""
-        levels = np.log2(max(self.segments_per_day / RECORDS_PER_LEVEL, 1.0)) + 1
+        """Bytes after one day: the fixed part, the slices, and the segments as they are thinned out.
+
+        n levels of R records cover R (2^n - 1) segments.
+        """
+        levels = np.log2(self.segments_per_day / RECORDS_PER_LEVEL + 1)
         records = min(self.segments_per_day, levels * RECORDS_PER_LEVEL)
-        return self.fixed_bytes + self.slice_bytes * SLICES_PER_DAY + self.segment_bytes * records
+        return self.fixed_bytes + self.slices_per_day() + self.segment_bytes * records
 
     def text(self) -> str:
         """What it is made of."""
