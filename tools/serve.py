@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["serve_command"]
 
 THREADS = 4
+BACKLOG = 64  # connections that wait while the workers start or are busy
 _TAKEN = (errno.EADDRINUSE, errno.EACCES)
 
 
@@ -47,7 +48,7 @@ def serve_command(db: str, port: int, host: str) -> None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A bound socket. CommandError: there is no such address, or the port is taken."""
+    """A socket that takes connections from now on. CommandError: there is no such address, or the port is taken."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind)
@@ -56,6 +57,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         way_out = "choose another with --port" if error.errno in _TAKEN else "see --host and --port"
