@@ -17,13 +17,20 @@ struct slot {
 
 typedef void slot_user(const struct xw_elf *object, const struct slot *slot, void *context);
 
+/* A name without its P; NULL: not MPI's. */
+static const char *plain_name(const char *symbol)
+{
+    const char *plain = symbol + (*symbol == 'P');
+    return plain[0] == 'M' && plain[1] == 'P' && plain[2] == 'I' && plain[3] == '_' ? plain : NULL;
+}
+
 /* Which function of the table a symbol is; 0: none. */
 static int find_function(const char *symbol, struct slot *slot)
 {
-    slot->name = symbol[0] == 'P' ? XW_MPI_PROFILING : XW_MPI_PLAIN;
-    const char *plain = symbol + (slot->name == XW_MPI_PROFILING);
-    if (plain[0] != 'M' || plain[1] != 'P' || plain[2] != 'I' || plain[3] != '_')
+    const char *plain = plain_name(symbol);
+    if (!plain)
         return 0;
+    slot->name = plain == symbol ? XW_MPI_PLAIN : XW_MPI_PROFILING;
     uint32_t hash = xw_elf_hash(plain);
     for (uint32_t i = hash % XW_MPI_INDEX_SIZE; xw_mpi_index[i]; i = (i + 1) % XW_MPI_INDEX_SIZE) {
         slot->function = xw_mpi_index[i] - 1u;
@@ -33,26 +40,49 @@ static int find_function(const char *symbol, struct slot *slot)
     return 0;
 }
 
-static void visit_slots(const struct xw_elf *object, const ElfW(Rela) * relocations, size_t n, slot_user *use,
-                        void *context)
+/* Whether a relocation fills a slot with the address of a symbol. */
+static int fills_slot(const ElfW(Rela) * relocation)
 {
-    for (size_t i = 0; i < n; i++) {
-        unsigned long type = ELF64_R_TYPE(relocations[i].r_info);
-        if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_64)
+    unsigned long type = ELF64_R_TYPE(relocation->r_info);
+    return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || (type == R_X86_64_64 && !relocation->r_addend);
+}
+
+/* Visits the slots of functions of the table whose symbol has an index below `n_symbols`. */
+static void visit_slots(const struct xw_elf *object, const ElfW(Rela) * relocations, size_t n, uint32_t n_symbols,
+                        slot_user *use, void *context)
+{
+    for (const ElfW(Rela) *relocation = relocations; relocation < relocations + n; relocation++) {
+        uint32_t index = ELF64_R_SYM(relocation->r_info);
+        if (index >= n_symbols || !fills_slot(relocation))
             continue;
-        const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(relocations[i].r_info)];
-        struct slot slot = {.place = (void **)(object->base + relocations[i].r_offset),
-                            .lazy = type == R_X86_64_JUMP_SLOT};
-        if ((type != R_X86_64_64 || !relocations[i].r_addend) &&
-            find_function(object->strings + symbol->st_name, &slot))
+        struct slot slot = {.place = (void **)(object->base + relocation->r_offset),
+                            .lazy = ELF64_R_TYPE(relocation->r_info) == R_X86_64_JUMP_SLOT};
+        if (find_function(object->strings + object->symbols[index].st_name, &slot))
             use(object, &slot, context);
     }
 }
 
+/* Whether any of the symbols that the object takes from others is MPI's. */
+static int takes_mpi(const struct xw_elf *object, uint32_t n_undefined)
+{
+    for (uint32_t i = 1; i < n_undefined; i++)
+        if (plain_name(object->strings + object->symbols[i].st_name))
+            return 1;
+    return 0;
+}
+
+/*
+ * Most objects have many relocations and none for MPI, and a large C++ library has hundreds of thousands for its own
+ * symbols. So only objects are looked through that take a symbol of MPI from others, and of their data relocations only
+ * those for such symbols. Calls may also name a symbol that an executable at a fixed address seems to define.
+ */
 static void visit_object_slots(const struct xw_elf *object, slot_user *use, void *context)
 {
-    visit_slots(object, object->plt, object->n_plt, use, context);
-    visit_slots(object, object->data, object->n_data, use, context);
+    uint32_t n_undefined = xw_elf_n_undefined(object);
+    if (n_undefined && !takes_mpi(object, n_undefined))
+        return;
+    visit_slots(object, object->plt, object->n_plt, ~0u, use, context);
+    visit_slots(object, object->data, object->n_data, n_undefined ? n_undefined : ~0u, use, context);
 }
 
 /* The MPI library's calls to itself are no calls of the application. */

@@ -186,6 +186,19 @@ static uint32_t find_gnu(const struct xw_elf *object, const char *name, uint32_t
     }
 }
 
+/* The linker sorts symbols that are in the hash table behind the others, and states where they begin: unless it has
+ * none. */
+uint32_t xw_elf_n_undefined(const struct xw_elf *object)
+{
+    const uint32_t *table = object->gnu_hash;
+    if (!table)
+        return 0;
+    uint32_t n_buckets = table[0], n_bloom = table[2];
+    const uint32_t *bucket = table + 4 + 2 * (size_t)n_bloom;
+    int is_empty = n_buckets == 1 && !bucket[0];
+    return is_empty ? 0 : table[1];
+}
+
 /* DT_HASH: {n_buckets, n_chains} bucket[n_buckets] chain[n_chains]; index 0 ends a chain. */
 static uint32_t find_sysv(const struct xw_elf *object, const char *name)
 {

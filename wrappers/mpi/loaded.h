@@ -39,6 +39,8 @@ int xw_elf_is_loaded(const char *prefix) XW_HIDDEN;
 
 /* The object's own definition of a symbol, function or data; NULL: it has none. `hash` is xw_elf_hash(name). */
 void *xw_elf_definition(const struct xw_elf *object, const char *name, uint32_t hash) XW_HIDDEN;
+/* The symbols before this index are those that the object takes from others; 0: it does not sort them so. */
+uint32_t xw_elf_n_undefined(const struct xw_elf *object) XW_HIDDEN;
 /* The loaded segment that the address lies in, NULL: not in this object. */
 const ElfW(Phdr) * xw_elf_segment(const struct xw_elf *object, uintptr_t address) XW_HIDDEN;
 /* The hash of GNU symbol tables. */
