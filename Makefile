@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test lint bench fuzz generate clean
+.PHONY: help setup build demo test lint format bench fuzz generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -30,10 +30,14 @@ test: build ## everything: lint, C tests, sanitizers, pytest
 lint: setup ## style and static checks
 	@tools/setup/lint.sh
 
+format: setup ## format Python and C files
+	@.venv/bin/ruff check -q --select I --fix . && .venv/bin/ruff format -q .
+	@git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.inc' | xargs clang-format -i
+
 bench: build ## what the library costs, as a table and as JSON lines
 	@$(PYTHON) tools/bench/run.py
 
-fuzz: setup ## feed the readers with broken files for a while
+fuzz: setup ## feed the readers with broken files for a minute (FUZZ_SECONDS=60)
 	@$(STEP) "fuzz" $(PYTHON) tests/fuzz/fuzz_readers.py --seconds $(or $(FUZZ_SECONDS),60)
 
 generate: setup ## make the generated files anew from the metric table
