@@ -144,6 +144,22 @@ static void read_line(const char *path, char *line, size_t size)
     line[n] = 0;
 }
 
+/* Field 22 of /proc/self/stat. The second is the program's name in parentheses, which may hold anything. */
+static uint64_t start_ticks(void)
+{
+    char line[1024] = "";
+    read_line("/proc/self/stat", line, sizeof line);
+    const char *at = line + xw_length(line);
+    while (at > line && *at != ')')
+        at--;
+    for (int field = 2; *at && field < 22; at++)
+        field += *at == ' ';
+    uint64_t ticks = 0;
+    for (; *at >= '0' && *at <= '9'; at++)
+        ticks = ticks * 10 + (uint64_t)(*at - '0');
+    return ticks;
+}
+
 static void identify(struct xw_spool_header *header, const struct xw_config *config)
 {
     header->pid = (uint32_t)xw_syscall(SYS_getpid);
@@ -240,6 +256,7 @@ int xw_spool_publish(struct xw_spool *spool, const struct xw_config *config)
     memcpy(base + XW_HEADER_SIZE, xw_table_text, xw_table_size);
     xw_spool_fill_header(header, config, &spool->memory->start);
     copy_state(header, spool->memory);
+    header->start_ticks = start_ticks();
     spool->file_size = size;
     spool->slices.kind = XW_CHUNK_SLICES;
     spool->segments.kind = XW_CHUNK_SEGMENTS;

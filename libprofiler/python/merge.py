@@ -48,7 +48,7 @@ def merge_spools(
     *,
     last_seen_ns: Mapping[str, int] | None = None,
     now_ns: int | None = None,
-    check_owner: bool = True,
+    believe_uid: bool = False,
 ) -> Profile:
     """Merge the spool files and logs of short processes of one job step.
 
@@ -57,7 +57,7 @@ def merge_spools(
     none can be read or they belong to several steps.
     """
     paths = list(paths)
-    files, dropped = read_spools(paths, check_owner=check_owner)
+    files, dropped = read_spools(paths, believe_uid=believe_uid)
     steps = group_by_step(files)
     if not steps:
         name = paths[0] if paths else "(no file)"
@@ -69,14 +69,14 @@ def merge_spools(
 
 
 def merge_directory(
-    directory: str | os.PathLike[str], *, now_ns: int | None = None, check_owner: bool = True
+    directory: str | os.PathLike[str], *, now_ns: int | None = None, believe_uid: bool = False
 ) -> list[Profile]:
     """Merge all spool files of a directory, one profile per job step, ordered by start.
 
     A file that can't be read is listed with the steps of the job that its name begins with. Raises OSError.
     """
     paths = sorted(p for p in Path(directory).iterdir() if p.suffix in (SPOOL_SUFFIX, SHORT_SUFFIX))
-    files, dropped = read_spools(paths, check_owner=check_owner)
+    files, dropped = read_spools(paths, believe_uid=believe_uid)
     profiles = [
         merge_files(members, [d for d in dropped if _is_named_after(d[0], key.job_id)], now_ns=now_ns)
         for key, members in group_by_step(files).items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crosswind.profile.errors import FormatError
 from crosswind.profile.short import ShortLog, read_short_log
@@ -36,11 +36,13 @@ class StepKey:
 
 
 def read_spools(
-    paths: Iterable[str | os.PathLike[str]], *, check_owner: bool = True
+    paths: Iterable[str | os.PathLike[str]], *, believe_uid: bool = False
 ) -> tuple[list[SpoolFile | ShortLog], Dropped]:
     """Read spool files and logs of short processes; those that can't be believed come back as (path, reason).
 
-    A file must belong to the user that its header names, so that nobody can speak for another.
+    The owner of a file is its user, whatever its header says: nobody can speak for another, and a process in a user
+    namespace (a container without root) that takes itself for root counts for who it really is. `believe_uid` takes
+    the header's word instead, for files that were copied from elsewhere.
     """
     files: list[SpoolFile | ShortLog] = []
     dropped: Dropped = []
@@ -52,11 +54,7 @@ def read_spools(
         except OSError as error:
             dropped.append((os.fspath(path), error.strerror or type(error).__name__))
         else:
-            if check_owner and file.owner_uid != file.uid:
-                reason = f"belongs to user {file.owner_uid} but says that it is user {file.uid}'s"
-                dropped.append((file.path, reason))
-            else:
-                files.append(file)
+            files.append(file if believe_uid else replace(file, uid=file.owner_uid))
     return files, dropped
 
 

@@ -250,11 +250,11 @@ class TestBadFiles:
         assert secret.read_text() == "somebody's"
         assert collect_once([spool], engine).refused == []
 
-    def test_of_the_right_name_but_another_user(self, engine, spool, write):
+    def test_that_claims_another_user_is_its_owners(self, engine, spool, write):
         write(uid=os.geteuid() + 1)
-        report = collect_once([spool], engine)
-        assert report.loaded == []
-        assert "belongs to user" in report.refused[0][1]
+        (job,) = collect_once([spool], engine).loaded
+        with engine.connect() as conn:
+            assert queries.get_job(conn, job.job_key).uid == os.geteuid()
 
     def test_profile_that_no_job_can_have(self, engine, spool, write):
         late = (time.time_ns() // SLICE_NS + 10**6) * SLICE_NS

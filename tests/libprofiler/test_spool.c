@@ -94,6 +94,12 @@ static void test_file_on_disk(void **state)
     assert_int_equal(header.pid, getpid());
     assert_int_equal(header.n_chunks, 2);
     assert_string_equal(header.job_id, "../job 1/x");
+    char command[64], line[64] = "";
+    snprintf(command, sizeof command, "sed 's/.*) //' /proc/%d/stat | cut -d' ' -f20", getpid());
+    FILE *pipe = popen(command, "r");
+    assert_non_null(fgets(line, sizeof line, pipe));
+    pclose(pipe);
+    assert_int_equal(header.start_ticks, strtoull(line, NULL, 10));
     char *table = malloc(header.table_size + 1);
     assert_int_equal(pread(fd, table, header.table_size, header.table_offset), header.table_size);
     table[header.table_size] = 0;
