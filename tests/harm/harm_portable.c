@@ -103,7 +103,8 @@ static int spawn(const char *self)
     posix_spawn_file_actions_addclose(&actions, 0);
     printf("posix_spawn: %d\n", posix_spawn(&child, self, &actions, NULL, io_arguments, environ));
     waitpid(child, &status, 0);
-    printf("its status: %d, missing: %d\n", status, posix_spawn(&child, "/no/such/program", NULL, NULL, io_arguments, environ));
+    printf("its status: %d, missing: %d\n", status,
+           posix_spawn(&child, "/no/such/program", NULL, NULL, io_arguments, environ));
     return 0;
 }
 

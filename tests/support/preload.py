@@ -31,6 +31,7 @@ def environment(spool: Path, extra: Mapping[str, str] | None = None) -> dict[str
         "LC_ALL": "C",
         "LD_PRELOAD": str(LIBRARY),
         "CROSSWIND_SPOOL": str(spool),
+        "CROSSWIND_JOB_ID": "test",
         "CROSSWIND_DIGEST": "off",
         **(extra or {}),
     }
@@ -52,7 +53,7 @@ def run(
 def profile(spool: Path) -> Profile:
     """The one job step that ran with this spool directory; everything in it could be read."""
     (found,) = merge_directory(spool)
-    assert found.dropped_files == ()
+    assert found.dropped_files == (), found.dropped_files
     return found
 
 

@@ -1,8 +1,8 @@
 /*
  * A test program that says what it does, next to doing it, and so knows what Crosswind must have counted.
  *
- *     DO(pread, 0, 5, pread64(fd, buf, 5, 0), 5);     call, and fail unless it returns 5; it is one call of `pread`, 5 bytes in
- *     int fd = (int)GET(open, open(name, O_RDONLY));  call, and fail if it returns -1; keep the result
+ *     DO(pread, 0, 5, pread64(fd, buf, 5, 0), 5);     call, and fail unless it returns 5; it is one call of `pread`, 5
+ * bytes in int fd = (int)GET(open, open(name, O_RDONLY));  call, and fail if it returns -1; keep the result
  *     CALLED(fopen, 0, 0);                             for anything else
  *
  * expect_report() prints `function calls bytes_out bytes_in` a line, by raw system calls, which nobody counts.
@@ -67,7 +67,8 @@ static inline void expect_report(void)
 {
     char text[128];
     for (int i = 0; i < MAX_FUNCTIONS && expected[i].name; i++) {
-        snprintf(text, sizeof text, "%s %lu %lu %lu\n", expected[i].name, expected[i].calls, expected[i].out, expected[i].in);
+        snprintf(text, sizeof text, "%s %lu %lu %lu\n", expected[i].name, expected[i].calls, expected[i].out,
+                 expected[i].in);
         raw_print(text);
     }
 }

@@ -58,7 +58,7 @@ static void open_forms(void)
     close_it(GET(creat, creat("made", 0600)));
     close_it(GET(creat, creat64("made", 0600)));
     DO(open, 0, 0, open("missing/file", O_RDONLY), -1);
-    DO(open, 0, 0, open(no_name, O_RDONLY), -1);      /* EFAULT, not a crash */
+    DO(open, 0, 0, open(no_name, O_RDONLY), -1);         /* EFAULT, not a crash */
     DO(open, 0, 0, open((const char *)8, O_RDONLY), -1); /* the same */
 }
 

@@ -1,6 +1,7 @@
 /*
- * Signals that come while a call runs: an interrupted call counts once and moves nothing; a call that is left by siglongjmp loses
- * its own count and no later one, wherever on the stack that is made; a handler may use stdio's and libc's functions.
+ * Signals that come while a call runs: an interrupted call counts once and moves nothing; a call that is left by
+ * siglongjmp loses its own count and no later one, wherever on the stack that is made; a handler may use stdio's and
+ * libc's functions.
  */
 #include <errno.h>
 #include <fcntl.h>

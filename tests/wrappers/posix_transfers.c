@@ -124,7 +124,8 @@ static void connections(void)
             DO(connect, 0, 0, connect(client, (struct sockaddr *)&address, size), 0);
         else
             DO(connect, 0, 0, __connect(client, (struct sockaddr *)&address, size), 0);
-        int server = (int)(i ? GET(accept, accept(listening, NULL, NULL)) : GET(accept4, accept4(listening, NULL, NULL, 0)));
+        int server =
+            (int)(i ? GET(accept, accept(listening, NULL, NULL)) : GET(accept4, accept4(listening, NULL, NULL, 0)));
         DO(write, 9, 0, write(client, buf, 9), 9);
         DO(read, 0, 9, read(server, buf, 100), 9);
         DO(close, 0, 0, close(client), 0);

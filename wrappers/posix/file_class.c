@@ -10,7 +10,8 @@
 
 uint8_t xw_fd_class[XW_CLASS_FDS];
 
-/* --- file systems -------------------------------------------------------------------------------------------------------- */
+/* --- file systems --------------------------------------------------------------------------------------------------
+ */
 
 /*
  * File systems that are not on a local disk, by f_type. From linux/magic.h and the documentation of the vendors.
@@ -96,7 +97,8 @@ static enum xw_class class_of_device(uint64_t device, int fd, const char *path)
     return class;
 }
 
-/* Mode and device of a descriptor (path "") or a name. AT_STATX_DONT_SYNC: what the client knows, no word to a server. */
+/* Mode and device of a descriptor (path "") or a name. AT_STATX_DONT_SYNC: what the client knows, no word to a server.
+ */
 static int look_at(int fd, const char *path, uint32_t *mode, uint64_t *device)
 {
     struct statx x;
@@ -113,7 +115,8 @@ static int look_at(int fd, const char *path, uint32_t *mode, uint64_t *device)
     return 1;
 }
 
-/* --- descriptors ------------------------------------------------------------------------------------------------------------ */
+/* --- descriptors ---------------------------------------------------------------------------------------------------
+ */
 
 static int is_sealed(void) { return xw_process && __atomic_load_n(&xw_process->sealed, __ATOMIC_RELAXED); }
 
@@ -152,7 +155,8 @@ void xw_class_forget_pair(const int fds[2], int result)
     xw_class_forget(fds[1]);
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------------------------------------------
+ */
 
 enum xw_class xw_class_of_path(const char *path) { return is_sealed() ? XW_CLASS_OTHER : xw_path_class(path); }
 

@@ -1,15 +1,16 @@
 /*
  * The class of a file: on what kind of storage a descriptor, a stream or a name lies (enum xw_class, metric_table.h).
  *
- * A descriptor is classed at its first use and remembered in a fixed table: one byte per descriptor, so a wrapper pays one
- * load. Everything that makes or closes a descriptor only forgets the entry. That is right for any order of events, also for a
- * vfork child, which shares the table: forgetting too much costs one look, remembering wrongly would miscount.
+ * A descriptor is classed at its first use and remembered in a fixed table: one byte per descriptor, so a wrapper pays
+ * one load. Everything that makes or closes a descriptor only forgets the entry. That is right for any order of events,
+ * also for a vfork child, which shares the table: forgetting too much costs one look, remembering wrongly would
+ * miscount.
  *
  * A name is classed by the directory that holds it, before the call, because the file need not exist yet. Directories
  * are remembered by a hash of their name.
  *
- * Nothing here touches errno or thread-local storage, so it may run anywhere, and no system call is made once the process is
- * sealed (seccomp): what is unknown then is XW_CLASS_OTHER.
+ * Nothing here touches errno or thread-local storage, so it may run anywhere, and no system call is made once the
+ * process is sealed (seccomp): what is unknown then is XW_CLASS_OTHER.
  */
 #ifndef XW_FILE_CLASS_H
 #define XW_FILE_CLASS_H

@@ -6,26 +6,26 @@
 #include <fcntl.h>
 #include <stdarg.h>
 
-#define NEEDS_MODE(flags) (((flags) & O_CREAT) || ((flags) & O_TMPFILE) == O_TMPFILE)
+#define NEEDS_MODE(flags) (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE)
 
-#define TAKE_MODE(mode, flags) \
-    mode_t mode = 0;           \
-    if (NEEDS_MODE(flags)) {   \
-        va_list arguments;     \
-        va_start(arguments, flags); \
-        mode = va_arg(arguments, mode_t); \
-        va_end(arguments);     \
+#define TAKE_MODE(mode, flags)                                                                                         \
+    mode_t mode = 0;                                                                                                   \
+    if (NEEDS_MODE(flags)) {                                                                                           \
+        va_list arguments;                                                                                             \
+        va_start(arguments, flags);                                                                                    \
+        mode = va_arg(arguments, mode_t);                                                                              \
+        va_end(arguments);                                                                                             \
     }
 
-/* The one body of all of them; `call_real` is the call of the real function, which is there if `found`. */
-#define COUNTED_OPEN(function, dirfd, path, found, call_real, flags, mode)                              \
-    if (XW_UNLIKELY(!(found)))                                                                           \
-        return (int)xw_libc_result(xw_syscall(SYS_openat, dirfd, path, flags, mode));                    \
-    const unsigned group = XW_G_POSIX(xw_class_of_path_at(dirfd, path), XW_OP_POSIX_META);               \
-    const struct xw_call call = xw_enter_posix(function, group);                                         \
-    int result = call_real;                                                                              \
-    xw_class_forget(result);                                                                             \
-    xw_leave(call, function, group, 0, 0);                                                               \
+/* The one body of all of them. `arguments` are those of the real function, in parentheses. */
+#define COUNTED_OPEN(name, function, dirfd, path, flags, mode, arguments)                                              \
+    if (XW_UNLIKELY(!XW_REAL(real_##name, #name)))                                                                     \
+        return (int)xw_libc_result(xw_syscall(SYS_openat, dirfd, path, flags, mode));                                  \
+    const unsigned group = XW_G_POSIX(xw_class_of_path_at(dirfd, path), XW_OP_POSIX_META);                             \
+    const struct xw_call call = xw_enter_posix(function, group);                                                       \
+    int result = real_##name arguments;                                                                                \
+    xw_class_forget(result);                                                                                           \
+    xw_leave(call, function, group, 0, 0);                                                                             \
     return result;
 
 #define OPEN(name)                                                                                                     \
@@ -34,7 +34,7 @@
     XW_EXPORT int name(const char *path, int flags, ...)                                                               \
     {                                                                                                                  \
         TAKE_MODE(mode, flags)                                                                                         \
-        COUNTED_OPEN(XW_F_open, AT_FDCWD, path, XW_REAL(real_##name, #name), real_##name(path, flags, mode), flags, mode) \
+        COUNTED_OPEN(name, XW_F_open, AT_FDCWD, path, flags, mode, (path, flags, mode))                                \
     }
 
 #define OPENAT(name)                                                                                                   \
@@ -43,7 +43,7 @@
     XW_EXPORT int name(int dirfd, const char *path, int flags, ...)                                                    \
     {                                                                                                                  \
         TAKE_MODE(mode, flags)                                                                                         \
-        COUNTED_OPEN(XW_F_openat, dirfd, path, XW_REAL(real_##name, #name), real_##name(dirfd, path, flags, mode), flags, mode) \
+        COUNTED_OPEN(name, XW_F_openat, dirfd, path, flags, mode, (dirfd, path, flags, mode))                          \
     }
 
 /* The forms that fortified programs call when there is no mode. */
@@ -52,7 +52,7 @@
     static int (*real_##name)(const char *, int);                                                                      \
     XW_EXPORT int name(const char *path, int flags)                                                                    \
     {                                                                                                                  \
-        COUNTED_OPEN(XW_F_open, AT_FDCWD, path, XW_REAL(real_##name, #name), real_##name(path, flags), flags, 0)       \
+        COUNTED_OPEN(name, XW_F_open, AT_FDCWD, path, flags, 0, (path, flags))                                         \
     }
 
 #define OPENAT_2(name)                                                                                                 \
@@ -60,7 +60,7 @@
     static int (*real_##name)(int, const char *, int);                                                                 \
     XW_EXPORT int name(int dirfd, const char *path, int flags)                                                         \
     {                                                                                                                  \
-        COUNTED_OPEN(XW_F_openat, dirfd, path, XW_REAL(real_##name, #name), real_##name(dirfd, path, flags), flags, 0) \
+        COUNTED_OPEN(name, XW_F_openat, dirfd, path, flags, 0, (dirfd, path, flags))                                   \
     }
 
 OPEN(open)

@@ -1,7 +1,7 @@
 /*
- * Streams of stdio as far as a wrapper must look into them. glibc's FILE is a public structure that has not changed since 2.1 and is
- * read in place; elsewhere libc's own functions do the looking, found at run time. In a process without libc everything
- * here answers "nothing". errno is preserved.
+ * Streams of stdio as far as a wrapper must look into them. glibc's FILE is a public structure that has not changed
+ * since 2.1 and is read in place; elsewhere libc's own functions do the looking, found at run time. In a process
+ * without libc everything here answers "nothing". errno is preserved.
  */
 #ifndef XW_STREAM_H
 #define XW_STREAM_H

@@ -46,10 +46,10 @@ static inline long xw_libc_result(long result)
 }
 
 /*
- * The real function behind a wrapper, looked up once: true when there is one. Relaxed is enough: whoever looks finds the
- * same, and code is not published through it.
+ * The real function behind a wrapper, looked up once: true when there is one. Relaxed is enough: whoever looks finds
+ * the same, and code is not published through it.
  */
-#define XW_REAL(pointer, symbol) \
+#define XW_REAL(pointer, symbol)                                                                                       \
     (XW_LIKELY(__atomic_load_n(&(pointer), __ATOMIC_RELAXED) != NULL) || xw_resolve((void **)&(pointer), symbol))
 int xw_resolve(void **pointer, const char *symbol) XW_HIDDEN;
 
@@ -64,7 +64,8 @@ static inline uint64_t xw_message_bytes(const struct mmsghdr *messages, int n)
     return bytes;
 }
 
-/* The reading side of a call that moves bytes from one descriptor to another; its writing side goes through xw_leave. */
+/* The reading side of a call that moves bytes from one descriptor to another; its writing side goes through xw_leave.
+ */
 void xw_count_moved_from(struct xw_call call, int in_fd, uint64_t bytes) XW_HIDDEN;
 
 #endif

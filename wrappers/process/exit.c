@@ -1,6 +1,6 @@
 /*
- * Ends that run no destructor: the last slice is closed and the spool file says how the process ended. A vfork child ends
- * this way too; xw_process_ends tells it from its parent, whose memory it shares, by the process id.
+ * Ends that run no destructor: the last slice is closed and the spool file says how the process ended. A vfork child
+ * ends this way too; xw_process_ends tells it from its parent, whose memory it shares, by the process id.
  */
 #include <stdlib.h>
 #include <unistd.h>

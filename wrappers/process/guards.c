@@ -20,16 +20,16 @@
 #include "posix/wrap.h"
 
 /* The one shape: `parameters` are declared, `arguments` passed on; `stand_in` is used without a real function. */
-#define GUARDED(name, parameters, arguments, stand_in)                 \
-    int name parameters;                                               \
-    XW_EXPORT int name parameters                                      \
-    {                                                                  \
-        static int(*real) parameters;                                  \
-        int found = XW_REAL(real, #name);                              \
-        xw_heartbeat_inhibit();                                        \
-        int result = found ? real arguments : (int)(stand_in);         \
-        xw_heartbeat_allow();                                          \
-        return result;                                                 \
+#define GUARDED(name, parameters, arguments, stand_in)                                                                 \
+    int name parameters;                                                                                               \
+    XW_EXPORT int name parameters                                                                                      \
+    {                                                                                                                  \
+        static int(*real) parameters;                                                                                  \
+        int found = XW_REAL(real, #name);                                                                              \
+        xw_heartbeat_inhibit();                                                                                        \
+        int result = found ? real arguments : (int)(stand_in);                                                         \
+        xw_heartbeat_allow();                                                                                          \
+        return result;                                                                                                 \
     }
 
 #define RAW(...) xw_libc_result(xw_syscall(__VA_ARGS__))
@@ -57,7 +57,8 @@ GUARDED(capset, (void *header, const void *data), (header, data), RAW(SYS_capset
 GUARDED(unshare, (int flags), (flags), RAW(SYS_unshare, flags))
 GUARDED(setns, (int fd, int type), (fd, type), RAW(SYS_setns, fd, type))
 
-/* --- prctl --------------------------------------------------------------------------------------------------------------- */
+/* --- prctl ---------------------------------------------------------------------------------------------------------
+ */
 
 static __typeof__(prctl) *real_prctl;
 

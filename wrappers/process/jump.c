@@ -1,6 +1,6 @@
 /*
- * longjmp out of a wrapped call, usually from a signal handler that ends a read(): the call will never return, so it must not
- * look as if it were still running, neither to the heartbeat nor to later calls further in on the stack.
+ * longjmp out of a wrapped call, usually from a signal handler that ends a read(): the call will never return, so it
+ * must not look as if it were still running, neither to the heartbeat nor to later calls further in on the stack.
  */
 #include <setjmp.h>
 
@@ -19,15 +19,15 @@ static void abandon_running_calls(void)
         __atomic_store_n(&xw_thread.block->head.call_group, 0, __ATOMIC_RELEASE);
 }
 
-#define JUMP(name)                                                                                  \
-    __attribute__((noreturn)) void name(struct __jmp_buf_tag target[1], int value);                  \
-    static __attribute__((noreturn)) void (*real_##name)(struct __jmp_buf_tag *, int);              \
-    XW_EXPORT __attribute__((noreturn)) void name(struct __jmp_buf_tag target[1], int value)         \
-    {                                                                                               \
-        abandon_running_calls();                                                                    \
-        if (XW_REAL(real_##name, #name))                                                            \
-            real_##name(target, value);                                                             \
-        __builtin_trap(); /* a program that can call it has it: found by look_up_early */           \
+#define JUMP(name)                                                                                                     \
+    __attribute__((noreturn)) void name(struct __jmp_buf_tag target[1], int value);                                    \
+    static __attribute__((noreturn)) void (*real_##name)(struct __jmp_buf_tag *, int);                                 \
+    XW_EXPORT __attribute__((noreturn)) void name(struct __jmp_buf_tag target[1], int value)                           \
+    {                                                                                                                  \
+        abandon_running_calls();                                                                                       \
+        if (XW_REAL(real_##name, #name))                                                                               \
+            real_##name(target, value);                                                                                \
+        __builtin_trap(); /* a program that can call it has it: found by look_up_early */                              \
     }
 
 JUMP(longjmp)

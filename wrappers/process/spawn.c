@@ -1,7 +1,7 @@
 /*
- * New processes and threads. The helper takes one of the tasks that a limit allows (RLIMIT_NPROC, the pids cgroup): where the
- * program is refused one, ours is given back and the call repeated once. These functions are not counted; vfork and
- * syscall are not wrapped at all, because each alone breaks programs.
+ * New processes and threads. The helper takes one of the tasks that a limit allows (RLIMIT_NPROC, the pids cgroup):
+ * where the program is refused one, ours is given back and the call repeated once. These functions are not counted;
+ * vfork and syscall are not wrapped at all, because each alone breaks programs.
  */
 #include <pthread.h>
 #include <spawn.h>
@@ -12,7 +12,8 @@
 
 extern const char *Py_GetVersion(void) __attribute__((weak));
 
-/* --- fork ---------------------------------------------------------------------------------------------------------------- */
+/* --- fork ----------------------------------------------------------------------------------------------------------
+ */
 
 /* "3.12.1 (main, ...)" -> 312 */
 static int python_version(const char *text)
@@ -61,9 +62,11 @@ XW_EXPORT pid_t fork(void)
     return child;
 }
 
-/* --- threads and programs ---------------------------------------------------------------------------------------------------- */
+/* --- threads and programs ------------------------------------------------------------------------------------------
+ */
 
-XW_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+XW_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                             void *argument)
 {
     static __typeof__(pthread_create) *real;
     if (!XW_REAL(real, "pthread_create"))
@@ -74,17 +77,17 @@ XW_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
     return result;
 }
 
-#define SPAWN(name)                                                                                                  \
-    XW_EXPORT int name(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,                      \
-                       const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])      \
-    {                                                                                                                \
-        static __typeof__(name) *real;                                                                               \
-        if (!XW_REAL(real, #name))                                                                                   \
-            return ENOSYS;                                                                                           \
-        int result = real(pid, path, actions, attributes, arguments, environment);                                   \
-        if (result == EAGAIN && xw_heartbeat_give_back())                                                            \
-            result = real(pid, path, actions, attributes, arguments, environment);                                   \
-        return result;                                                                                               \
+#define SPAWN(name)                                                                                                    \
+    XW_EXPORT int name(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,                        \
+                       const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])        \
+    {                                                                                                                  \
+        static __typeof__(name) *real;                                                                                 \
+        if (!XW_REAL(real, #name))                                                                                     \
+            return ENOSYS;                                                                                             \
+        int result = real(pid, path, actions, attributes, arguments, environment);                                     \
+        if (result == EAGAIN && xw_heartbeat_give_back())                                                              \
+            result = real(pid, path, actions, attributes, arguments, environment);                                     \
+        return result;                                                                                                 \
     }
 
 SPAWN(posix_spawn)
