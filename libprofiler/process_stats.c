@@ -108,6 +108,15 @@ static int read_run_delay(int directory, int tid, uint64_t *delay)
     return 1;
 }
 
+/* `alive` is the run delay of all threads that live now. */
+static void add_run_delay(struct xw_process_stats *stats, uint64_t alive)
+{
+    if (alive > stats->run_delay_alive)
+        stats->run_delay_total += alive - stats->run_delay_alive;
+    stats->run_delay_alive = alive;
+    set(stats, XW_OS_RUN_DELAY, stats->run_delay_total);
+}
+
 static void read_threads(struct xw_process_stats *stats, int self_tid, char *buffer, size_t size)
 {
     struct xw_proc_dir tasks;
@@ -125,7 +134,7 @@ static void read_threads(struct xw_process_stats *stats, int self_tid, char *buf
     if (threads)
         set(stats, XW_OS_THREADS, threads);
     if (readable)
-        set(stats, XW_OS_RUN_DELAY, delay);
+        add_run_delay(stats, delay);
 }
 
 void xw_process_stats_read_clocks(struct xw_process_stats *stats)

@@ -24,8 +24,9 @@ static char scratch[XW_PROCESS_STATS_SCRATCH];
 
 static struct xw_process_stats read_stats(int self_tid)
 {
-    struct xw_process_stats stats;
-    memset(&stats, 0xa5, sizeof stats); /* whatever was there must not shine through */
+    static struct xw_process_stats stats;
+    memset(stats.value, 0xa5, sizeof stats.value); /* whatever was there must not shine through */
+    stats.available = ~0u;
     xw_process_stats_read(&stats, self_tid, scratch, sizeof scratch);
     return stats;
 }
@@ -222,9 +223,8 @@ static void test_threads(void **unused)
 }
 
 /* Four threads that spin on one processor: what they did not run they have waited. */
-static void test_run_delay(void **unused)
+static void check_run_delay(void)
 {
-    (void)unused;
     enum { N = 4 };
     pthread_t threads[N];
     cpu_set_t all, one;
@@ -248,6 +248,16 @@ static void test_run_delay(void **unused)
                   (double)waited * 1e-9);
     uint64_t expected = N * wall - ran;
     assert_in_range(waited, expected - expected / 20, expected + expected / 20); /* the kernel adds a wait when it ends */
+}
+
+/* Twice: the delay of the first crew, which has ended, must neither hide that of the second nor be taken back. */
+static void test_run_delay(void **unused)
+{
+    (void)unused;
+    check_run_delay();
+    uint64_t total = read_stats(0).value[XW_OS_RUN_DELAY];
+    check_run_delay();
+    assert_true(read_stats(0).value[XW_OS_RUN_DELAY] > total + 1000000000);
 }
 
 /* A process without /proc: what system calls tell stays, the rest is absent and zero. */
