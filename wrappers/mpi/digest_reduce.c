@@ -46,22 +46,38 @@ static const char *environment(const char *name)
     return NULL;
 }
 
-/* The launcher says how many ranks of the job are on this node. Asking MPI would need a blocking collective. */
+static double environment_number(const char *name)
+{
+    const char *digits = environment(name);
+    uint32_t number = 0;
+    for (; digits && *digits >= '0' && *digits <= '9' && number < 100000000; digits++)
+        number = 10 * number + (uint32_t)(*digits - '0');
+    return number;
+}
+
+/*
+ * This rank's share of a node: the ranks' shares add up to the number of nodes. Asking MPI would need a blocking
+ * collective, but launchers tell: one over the ranks on this node, or the nodes of the whole job over its ranks. 0: not
+ * known.
+ */
 static double read_node_share(void)
 {
-    static const char names[][32] = {
-        "OMPI_COMM_WORLD_LOCAL_SIZE", /* Open MPI */
-        "MPI_LOCALNRANKS",            /* Hydra: MPICH, Intel MPI */
-        "MV2_COMM_WORLD_LOCAL_SIZE",  /* MVAPICH2 */
-        "PALS_LOCAL_SIZE",            /* Cray */
+    static const struct {
+        char nodes[24]; /* "": of one node */
+        char ranks[32];
+    } variables[] = {
+        {"", "OMPI_COMM_WORLD_LOCAL_SIZE"}, /* Open MPI */
+        {"", "MPI_LOCALNRANKS"},            /* Hydra: MPICH, Intel MPI */
+        {"", "MV2_COMM_WORLD_LOCAL_SIZE"},  /* MVAPICH2 */
+        {"", "PALS_LOCAL_SIZE"},            /* Cray */
+        {"FLUX_JOB_NNODES", "FLUX_JOB_SIZE"},
+        {"SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS"},
     };
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *digits = environment(names[i]);
-        uint32_t ranks = 0;
-        for (; digits && *digits >= '0' && *digits <= '9' && ranks < 100000; digits++)
-            ranks = 10 * ranks + (uint32_t)(*digits - '0');
-        if (ranks)
-            return 1.0 / ranks;
+    for (unsigned i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        double ranks = environment_number(variables[i].ranks);
+        double nodes = variables[i].nodes[0] ? environment_number(variables[i].nodes) : 1;
+        if (nodes > 0 && ranks > 0)
+            return nodes / ranks;
     }
     return 0;
 }
