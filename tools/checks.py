@@ -124,8 +124,8 @@ def clock() -> Check:
     # struct timex: modes, offset, freq, maxerror, esterror, status, ...
     timex = ctypes.create_string_buffer(TIMEX_BYTES)
     ctypes.CDLL(None).adjtimex(timex)
-    max_error_us = int.from_bytes(timex[24:32], "little", signed=True)
-    status = int.from_bytes(timex[40:44], "little")
+    max_error_us = int.from_bytes(timex.raw[24:32], "little", signed=True)
+    status = int.from_bytes(timex.raw[40:44], "little")
     if status & STA_UNSYNC:
         return Check(
             "clock",

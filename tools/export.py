@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -91,7 +92,7 @@ def _write_segment_csv(profile: Profile, output: Path | None) -> None:
         path = Path(directory) / "segments.csv"
         write_csv(table, path)
         with path.open() as file:
-            shutil.copyfileobj(file, click.get_text_stream("stdout"))
+            shutil.copyfileobj(file, sys.stdout)
 
 
 def _segments(profile: Profile) -> Columns:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Turn the metric table (metrics.toml) into the C header, the Python module and the documentation page.
 
-    generate.py --header FILE     the C side: indices, names, the table text that every spool file carries
-    generate.py --python FILE     crosswind.profile.metrics
-    generate.py --docs FILE       docs/metrics.md
-    generate.py --check           exit 1 when the committed Python module or page is not current
+generate.py --header FILE     the C side: indices, names, the table text that every spool file carries
+generate.py --python FILE     crosswind.profile.metrics
+generate.py --docs FILE       docs/metrics.md
+generate.py --check           exit 1 when the committed Python module or page is not current
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def c_header(table: Table) -> str:
         "/* Classes of files; the group of an operation on a class is XW_G_POSIX(class, op). */",
         _enum("xw_class", [(f"XW_CLASS_{c.upper()}", None) for c in table.classes] + [("XW_N_CLASSES", None)]),
         _enum("xw_op", [(f"XW_OP_{o.upper()}", None) for o in table.ops] + [("XW_N_OPS", None)]),
-        f"#define XW_G_POSIX(cls, op) ((unsigned)(XW_G_POSIX_{table.classes[0].upper()}_READ + (cls) * XW_N_OPS + (op)))",
+        "#define XW_G_POSIX(cls, op) "
+        f"((unsigned)(XW_G_POSIX_{table.classes[0].upper()}_READ + (cls) * XW_N_OPS + (op)))",
         "",
         _enum("xw_os_sample", [(f"XW_OS_{c.name.upper()}", None) for c in sampled["os"]] + [("XW_N_OS", None)]),
         _enum("xw_perf_sample", [(f"XW_PERF_{c.name.upper()}", None) for c in sampled["perf"]] + [("XW_N_PERF", None)]),
@@ -162,7 +163,10 @@ def c_header(table: Table) -> str:
         "#define XW_PERF_EVENTS(X) \\",
         *[f'    X({i}, "{c.name}", "{c.event}") \\' for i, c in enumerate(sampled["perf"])],
         "",
-        _enum("xw_segment_field", [(f"XW_SEG_{n.upper()}", None) for n, _, _ in table.segments] + [("XW_N_SEG_FIELDS", None)]),
+        _enum(
+            "xw_segment_field",
+            [(f"XW_SEG_{n.upper()}", None) for n, _, _ in table.segments] + [("XW_N_SEG_FIELDS", None)],
+        ),
         _enum("xw_lost", [(f"XW_LOST_{n.upper()}", None) for n, _ in table.lost] + [("XW_N_LOST", None)]),
         f"#define XW_N_COLUMNS {len(table.columns)}u",
         "",
@@ -180,7 +184,7 @@ def c_header(table: Table) -> str:
 
 def _column_row(index: int, column: Column) -> str:
     source, *numbers = column.place.split()
-    a, b = (numbers + ["0"])[:2]
+    a, b = [*numbers, "0"][:2]
     return f"    X({index}, XW_KIND_{column.kind.upper()}, XW_FROM_{source.upper()}, {a}, {b}) \\"
 
 
@@ -235,7 +239,8 @@ def docs_page(table: Table) -> str:
     out = [
         "# Metrics",
         "",
-        "Generated from `libprofiler/spec/metrics.toml`; do not edit. Ids are stable for ever. Kind: a *counter* is the",
+        "Generated from `libprofiler/spec/metrics.toml`; do not edit. "
+        "Ids are stable for ever. Kind: a *counter* is the",
         "difference over the slice, a *gauge* the value at its end.",
         "",
         "| id | name | unit | kind | meaning |",
@@ -271,7 +276,11 @@ def main(argv: list[str]) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(make(table))
     if args.check:
-        stale = [p for p, make in ((PYTHON_MODULE, python_module), (DOCS_PAGE, docs_page)) if not p.exists() or p.read_text() != make(table)]
+        stale = [
+            p
+            for p, make in ((PYTHON_MODULE, python_module), (DOCS_PAGE, docs_page))
+            if not p.exists() or p.read_text() != make(table)
+        ]
         for path in stale:
             print(f"{path.relative_to(ROOT)} is not current: run `make generate`", file=sys.stderr)
         return 1 if stale else 0
