@@ -1,7 +1,7 @@
 #include "digest.h"
 
 #include "digest_numbers.h"
-#include "spool.h"
+#include "spool_header.h"
 
 /* No pointers in constant tables here: each would cost every process a relocation. */
 static const char class_names[XW_N_CLASSES][24] = {

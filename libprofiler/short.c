@@ -4,6 +4,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "crc32c.h"
+#include "spool_dir.h"
+#include "spool_header.h"
+#include "text.h"
+
 enum { MAX_LOG_BYTES = 64 << 20 };
 
 /* Most bytes of a payload: the fixed part with its name, pairs of columns, quintuples of functions. */

@@ -4,67 +4,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
+
+#include "spool_dir.h"
+#include "spool_header.h"
 
 enum { PAGE = 4096 };
 
-const char xw_table_text[] = XW_METRIC_TABLE_TEXT XW_FUNCTION_TABLE_TEXT;
-const uint32_t xw_table_size = sizeof xw_table_text - 1;
 
 static uint64_t round_up(uint64_t size, uint64_t unit) { return (size + unit - 1) / unit * unit; }
 
-/* --- CRC-32C (Castagnoli), reflected, four bits at a time ----------------------------------------------- */
-
-uint32_t xw_crc32c(const uint8_t *data, size_t length)
-{
-    static const uint32_t table[16] = {
-        0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
-        0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
-    };
-    uint32_t crc = ~0u;
-    while (length--) {
-        crc ^= *data++;
-        crc = table[crc & 15] ^ (crc >> 4);
-        crc = table[crc & 15] ^ (crc >> 4);
-    }
-    return ~crc;
-}
-
-/* --- the directory and the file ---------------------------------------------------------------------------- */
-
-/*
- * Open the spool directory, making it if its parent lets us (open to all and sticky: every user's processes write here).
- * A directory that another user could have planted or could rename files in is refused.
- */
-int xw_spool_open_directory(const char *path)
-{
-    const long flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    long fd = xw_syscall(SYS_open, path, flags);
-    if (fd == -2 /* ENOENT */ && !xw_failed(xw_syscall(SYS_mkdir, path, 0700))) {
-        fd = xw_syscall(SYS_open, path, flags);
-        if (!xw_failed(fd))
-            xw_syscall(SYS_fchmod, fd, 01777);
-    }
-    if (xw_failed(fd))
-        return -1;
-    struct stat st;
-    uint32_t self = (uint32_t)xw_syscall(SYS_geteuid);
-    if (xw_failed(xw_syscall(SYS_fstat, fd, &st)) || (st.st_uid != 0 && st.st_uid != self) ||
-        ((st.st_mode & 022) && !(st.st_mode & S_ISVTX))) {
-        xw_syscall(SYS_close, fd);
-        return -1;
-    }
-    return (int)fd;
-}
-
-void xw_spool_harmless(struct xw_text *text, const char *name)
-{
-    for (; *name; name++) {
-        char c = *name;
-        int harmless = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
-        xw_text_char(text, harmless ? c : '_');
-    }
-}
+/* --- the file ------------------------------------------------------------------------------------------------------ */
 
 /* JOB.RANK.PID.TIME.xws */
 static void file_name(char *name, size_t size, const struct xw_config *config, uint64_t start_ns)
@@ -129,72 +78,6 @@ static uint8_t *create_file(struct xw_spool *spool, const struct xw_config *conf
     return mapped;
 }
 
-/* --- the header ------------------------------------------------------------------------------------------------- */
-
-static void read_line(const char *path, char *line, size_t size)
-{
-    long fd = xw_syscall(SYS_open, path, O_RDONLY | O_CLOEXEC);
-    if (xw_failed(fd))
-        return;
-    long n = xw_syscall(SYS_read, fd, line, size - 1);
-    xw_syscall(SYS_close, fd);
-    n = xw_failed(n) ? 0 : n;
-    while (n && line[n - 1] == '\n')
-        n--;
-    line[n] = 0;
-}
-
-/* Field 22 of /proc/self/stat. The second is the program's name in parentheses, which may hold anything. */
-static uint64_t start_ticks(void)
-{
-    char line[1024] = "";
-    read_line("/proc/self/stat", line, sizeof line);
-    const char *at = line + xw_length(line);
-    while (at > line && *at != ')')
-        at--;
-    for (int field = 2; *at && field < 22; at++)
-        field += *at == ' ';
-    uint64_t ticks = 0;
-    for (; *at >= '0' && *at <= '9'; at++)
-        ticks = ticks * 10 + (uint64_t)(*at - '0');
-    return ticks;
-}
-
-static void identify(struct xw_spool_header *header, const struct xw_config *config)
-{
-    header->pid = (uint32_t)xw_syscall(SYS_getpid);
-    header->parent_pid = (uint32_t)xw_syscall(SYS_getppid);
-    header->uid = (uint32_t)xw_syscall(SYS_geteuid);
-    header->rank = config->rank;
-    read_line("/proc/sys/kernel/random/boot_id", header->boot_id, sizeof header->boot_id);
-    struct utsname names;
-    if (!xw_failed(xw_syscall(SYS_uname, &names)))
-        xw_copy(header->host, sizeof header->host, names.nodename);
-    char exe[512];
-    long n = xw_syscall(SYS_readlink, "/proc/self/exe", exe, sizeof exe - 1);
-    exe[xw_failed(n) ? 0 : n] = 0;
-    xw_copy(header->exe, sizeof header->exe, xw_basename(exe));
-    xw_copy(header->job_id, sizeof header->job_id, config->job_id);
-    xw_copy(header->step_id, sizeof header->step_id, config->step_id);
-}
-
-void xw_spool_fill_header(struct xw_spool_header *header, const struct xw_config *config, const struct xw_instant *start)
-{
-    header->version = XW_SPOOL_VERSION;
-    header->header_size = XW_HEADER_SIZE;
-    header->table_offset = XW_HEADER_SIZE;
-    header->table_size = xw_table_size;
-    header->block_size = sizeof(struct xw_thread_block);
-    header->n_groups = XW_N_GROUPS;
-    header->n_functions = XW_N_FUNCTIONS;
-    header->n_columns = XW_N_COLUMNS;
-    header->n_lost = XW_N_LOST;
-    header->state = XW_STATE_RUNNING;
-    header->slice_ns = config->slice_ns;
-    header->start = *start;
-    identify(header, config);
-}
-
 /* --- chunks ------------------------------------------------------------------------------------------------------ */
 
 /* Readers may look at any moment: the entry is complete before it is counted. */
@@ -256,7 +139,7 @@ int xw_spool_publish(struct xw_spool *spool, const struct xw_config *config)
     memcpy(base + XW_HEADER_SIZE, xw_table_text, xw_table_size);
     xw_spool_fill_header(header, config, &spool->memory->start);
     copy_state(header, spool->memory);
-    header->start_ticks = start_ticks();
+    header->start_ticks = xw_start_ticks();
     spool->file_size = size;
     spool->slices.kind = XW_CHUNK_SLICES;
     spool->segments.kind = XW_CHUNK_SEGMENTS;
@@ -370,52 +253,4 @@ void xw_spool_carry_over(struct xw_spool *spool)
             spool->carried[w] = total;
         }
     }
-}
-
-/* --- logs -------------------------------------------------------------------------------------------------------- */
-
-static uint32_t record_size(uint32_t length) { return 8 + (uint32_t)round_up(length, 4); }
-
-/* Begin the next chunk of the log's kind, if there is one. */
-static int next_chunk(struct xw_spool *spool, struct xw_log *log)
-{
-    uint32_t n = __atomic_load_n(&spool->header->n_chunks, __ATOMIC_ACQUIRE);
-    for (uint32_t c = log->base ? log->chunk + 1 : 0; c < n; c++) {
-        if (spool->header->chunk[c].kind != log->kind)
-            continue;
-        log->chunk = c;
-        log->base = spool->chunk[c];
-        log->size = spool->header->chunk[c].size;
-        log->used = 0;
-        return 1;
-    }
-    return 0;
-}
-
-int xw_log_begin(struct xw_spool *spool, struct xw_log *log, uint32_t length)
-{
-    while (!log->base || log->size - log->used < record_size(length))
-        if (!next_chunk(spool, log))
-            return -1;
-    return log->used == 0;
-}
-
-void xw_log_append(struct xw_log *log, const uint8_t *payload, uint32_t length)
-{
-    uint8_t *at = log->base + log->used;
-    uint32_t crc = xw_crc32c(payload, length);
-    memcpy(at + 8, payload, length);
-    memcpy(at + 4, &crc, 4);
-    __atomic_store_n((uint32_t *)at, length, __ATOMIC_RELEASE); /* the commit */
-    log->used += record_size(length);
-}
-
-uint64_t xw_log_room(const struct xw_spool *spool, const struct xw_log *log)
-{
-    uint64_t room = log->base ? log->size - log->used : 0;
-    uint32_t n = __atomic_load_n(&spool->header->n_chunks, __ATOMIC_ACQUIRE);
-    for (uint32_t c = log->base ? log->chunk + 1 : 0; c < n; c++)
-        if (spool->header->chunk[c].kind == log->kind)
-            room += spool->header->chunk[c].size;
-    return room;
 }

@@ -15,21 +15,12 @@
 
 #include "config.h"
 #include "counters.h"
-#include "text.h"
+#include "log.h"
 
 #define XW_FIRST_THREADS 8u /* blocks at the start, in memory and again in the file; the shared one among them */
 
 /* The counting words of a thread block: groups, then functions. */
 #define XW_BLOCK_WORDS ((XW_N_GROUPS + XW_N_FUNCTIONS) * sizeof(struct xw_quad) / sizeof(uint64_t))
-
-/* One log: the chunk that is written now. One writer; see format.h for the commit. */
-struct xw_log {
-    uint32_t kind;
-    uint32_t chunk; /* number in the chunk table; 0 with base NULL: none yet */
-    uint8_t *base;
-    uint32_t size;
-    uint32_t used;
-};
 
 struct xw_spool {
     struct xw_spool_header *header; /* the file's, or the one in memory as long as there is no file */
@@ -57,28 +48,9 @@ void xw_spool_carry_over(struct xw_spool *spool) XW_HIDDEN;
    while no helper runs. Opens the file for a moment. Returns 0 when there is no room. */
 int xw_spool_grow(struct xw_spool *spool, uint32_t kind, uint32_t size) XW_HIDDEN;
 
-/* Make sure that a record of at most `length` bytes fits, moving on to the next chunk of the log's kind where it does not. Returns
-   whether the record will be the first of its chunk (1 or 0), -1 when there is no room. */
-int xw_log_begin(struct xw_spool *spool, struct xw_log *log, uint32_t length) XW_HIDDEN;
-/* Write and commit the record, after xw_log_begin with at least its length. */
-void xw_log_append(struct xw_log *log, const uint8_t *payload, uint32_t length) XW_HIDDEN;
-/* Bytes that the log can still take in the chunks it has. */
-uint64_t xw_log_room(const struct xw_spool *spool, const struct xw_log *log) XW_HIDDEN;
-
 /* Thread block number i over all THREADS chunks, NULL behind the last. Block 0 is the shared one. */
 struct xw_thread_block *xw_spool_block(const struct xw_spool *spool, unsigned i) XW_HIDDEN;
 /* The same over the blocks in memory, while and after the process was not published; NULL if it never had any or behind the last. */
 struct xw_thread_block *xw_spool_early_block(const struct xw_spool *spool, unsigned i) XW_HIDDEN;
-
-/* The spool directory, opened for making files in; negative when it is missing or another user could tamper with it. */
-int xw_spool_open_directory(const char *path) XW_HIDDEN;
-/* Fill in a header: layout, process identity, host. `now`: the instant of the start. */
-void xw_spool_fill_header(struct xw_spool_header *header, const struct xw_config *config, const struct xw_instant *start) XW_HIDDEN;
-/* Append a name, with every character but letters, digits, - and _ replaced: it comes from the environment. */
-void xw_spool_harmless(struct xw_text *text, const char *name) XW_HIDDEN;
-extern const char xw_table_text[] XW_HIDDEN;
-extern const uint32_t xw_table_size XW_HIDDEN;
-
-uint32_t xw_crc32c(const uint8_t *data, size_t length) XW_HIDDEN;
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+#include "crc32c.h"
 #include "spool.h"
 #include <string.h>
 
