@@ -69,7 +69,9 @@ def unfinished_joined(lines: list[str]) -> list[str]:
 def crosswind(command: list[str], cwd: Path, spool: Path) -> dict[str, Counter]:
     """The same from Crosswind, by layer."""
     spool.mkdir()
-    subprocess.run(command, cwd=cwd, env=environment(spool, MODES["log of short processes"]), check=True, capture_output=True)
+    subprocess.run(
+        command, cwd=cwd, env=environment(spool, MODES["log of short processes"]), check=True, capture_output=True
+    )
     layer_of = {row["name"]: row["layer"] for row in table()}
     moved = {"posix": Counter(), "stdio": Counter()}
     for name, (_, out, into) in counts(profile(spool)).items():
