@@ -54,6 +54,8 @@ def test_slices_lie_on_global_boundaries(tmp_path):
     assert starts[-1] < end
     assert np.all(starts % SLICE_NS == 0)
     covered = found.covered_ns[0]
-    assert np.all(np.abs(covered[1:-2] - SLICE_NS) < 0.4 * SLICE_NS)  # whole slices, give or take late wake-ups
+    assert np.median(np.abs(covered[1:-2] - SLICE_NS)) < 0.2 * SLICE_NS  # whole slices, give or take late wake-ups
     assert np.all(found.metric("posix_other_write_calls")[0, 1:-2] > 0)
-    assert np.all(found.metric("cpu_time")[0, 1:-2] > 0.2 * SLICE_NS)
+    cpu = found.metric("cpu_time")[0]
+    assert np.all(cpu[1:-2] > 0)
+    assert cpu.sum() < 1.1 * (end - begin)  # one thread
