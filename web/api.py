@@ -13,7 +13,7 @@ from marshmallow import RAISE
 from numpy.typing import NDArray
 from webargs.flaskparser import FlaskParser
 
-from crosswind.analysis import available, job_series
+from crosswind.analysis import available
 from crosswind.analysis.timeline import resample
 from crosswind.db import queries
 from crosswind.db.queries import JobRow
@@ -97,7 +97,7 @@ class Timeline(MethodView):
                 "panel": each.panel,
                 "unit": each.unit,
                 "metrics": each.metrics,
-                **_points(job_series(each, data.frames, data.covered_ns, job.slice_ns), most),
+                **_points(data.series(each, job.slice_ns), most),
             }
             for each in available(data.frames)
         ]

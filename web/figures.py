@@ -13,6 +13,7 @@ spike line across every plot and hovers over all of them at once. Nothing has to
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,9 +25,10 @@ from crosswind.analysis.timeline import resample
 from crosswind.analysis.units import DisplayUnit, display_unit
 from crosswind.web.palette import DASHES, THEMES, Theme
 
-__all__ = ["HIT_SHARE", "MAX_POINTS", "SIZES", "Axis", "Line", "Plot", "Size", "hit_stretches", "stacked_figure"]
+__all__ = ["HIT_SHARES", "MAX_POINTS", "SIZES", "Axis", "Line", "Plot", "Size", "hit_stretches", "stacked_figure"]
 
-HIT_SHARE = 0.02  # of a slice that must be lost for it to be shaded; what is less shows in the bars only
+HIT_SHARES = (0.02, 0.05, 0.1, 0.2)  # of a slice lost: where the shading begins, and where it gets stronger
+_HIT_OPACITIES = (0.07, 0.15, 0.25, 0.36)
 MAX_POINTS = 1500  # bins of a line; more than a screen has pixels for, and 20 plots of it stay below 1 MB
 
 
@@ -101,7 +103,7 @@ def stacked_figure(
 ) -> dict[str, Any]:
     """The figure as plotly.js takes it (``data``, ``layout``), and what the page writes onto it (``plots``).
 
-    lost_s: seconds lost in each slice, [slice]; stretches above HIT_SHARE are shaded over the whole height. Lines
+    lost_s: seconds lost in each slice, [slice]; stretches above HIT_SHARES are shaded over the whole height. Lines
     longer than max_points are binned: the line is the mean of a bin, its band the smallest and largest value.
     KeyError: unknown theme or size.
     """
@@ -121,14 +123,16 @@ def stacked_figure(
     return {"data": data, "layout": layout, "plots": headings, "points": _points(axis, max_points)}
 
 
-def hit_stretches(lost_s: NDArray[np.float64], slice_s: float) -> list[tuple[int, int, float]]:
-    """Runs of neighbouring slices of which more than HIT_SHARE was lost: (first, end, seconds lost in all), in order.
+def hit_stretches(lost_s: NDArray[np.float64], slice_s: float) -> list[tuple[int, int, int]]:
+    """Runs of neighbouring slices that were hit about as hard: (first, end, strength from 0), in order.
 
-    lost_s: [slice]. slice_s: length of a slice in seconds.
+    lost_s: [slice]. slice_s: length of a slice in seconds. Strength is the number of the last of HIT_SHARES that was
+    passed; slices below the first of them are in no run.
     """
-    hit = np.concatenate(([False], np.nan_to_num(lost_s) > HIT_SHARE * slice_s, [False]))
-    edges = np.flatnonzero(hit[1:] != hit[:-1])
-    return [(int(a), int(b), float(np.nansum(lost_s[a:b]))) for a, b in edges.reshape(-1, 2)]
+    strength = np.digitize(np.nan_to_num(lost_s) / slice_s, HIT_SHARES) - 1
+    bounds = np.flatnonzero(np.diff(strength, prepend=-1, append=-1))
+    runs = itertools.pairwise(bounds)
+    return [(int(first), int(end), int(strength[first])) for first, end in runs if strength[first] >= 0]
 
 
 def _layout(axis: Axis, colours: Theme, pixels: Size, height: int, n_plots: int) -> dict[str, Any]:
@@ -254,27 +258,23 @@ def _shading(lost_s: NDArray[np.float64] | None, axis: Axis, colours: Theme) -> 
     """A rectangle over all plots for each stretch; the larger the share of its time that was lost, the stronger."""
     if lost_s is None:
         return []
-    slice_s = axis.slice_ns / 1e9
-    shapes = []
-    for first, end, seconds in hit_stretches(lost_s, slice_s):
-        share = seconds / ((end - first) * slice_s)
-        shapes.append(
-            {
-                "type": "rect",
-                "name": "hit",
-                "xref": "x",
-                "yref": "paper",
-                "x0": axis.edge_ms(first),
-                "x1": axis.edge_ms(end),
-                "y0": 0,
-                "y1": 1,
-                "layer": "below",
-                "line": {"width": 0},
-                "fillcolor": colours.hit,
-                "opacity": round(float(np.clip(0.08 + 0.35 * share, 0.08, 0.4)), 3),
-            }
-        )
-    return shapes
+    return [
+        {
+            "type": "rect",
+            "name": "hit",
+            "xref": "x",
+            "yref": "paper",
+            "x0": axis.edge_ms(first),
+            "x1": axis.edge_ms(end),
+            "y0": 0,
+            "y1": 1,
+            "layer": "below",
+            "line": {"width": 0},
+            "fillcolor": colours.hit,
+            "opacity": _HIT_OPACITIES[strength],
+        }
+        for first, end, strength in hit_stretches(lost_s, axis.slice_ns / 1e9)
+    ]
 
 
 def _heading(plot: Plot, unit: DisplayUnit, traces: list[dict], first: int, top: int) -> dict[str, Any]:

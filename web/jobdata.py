@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from crosswind.analysis import SERIES, Estimate, estimate, lost_per_slice
+from crosswind.analysis import SERIES, Estimate, Reduction, Series, estimate, job_series, lost_per_slice
 from crosswind.db import queries, resources
 from crosswind.db.queries import JobRow
 
@@ -26,6 +26,19 @@ class JobFrames:
     covered_ns: NDArray[np.int64]
     hosts: tuple[str, ...]
     ranks: NDArray[np.bool_]
+
+    @property
+    def workers(self) -> JobFrames:
+        """The ranks alone, without the launcher beside them; everything where there are no ranks."""
+        rows = self.ranks if self.ranks.any() else ~self.ranks
+        hosts = tuple(host for host, kept in zip(self.hosts, rows, strict=True) if kept)
+        frames = {name: values[rows] for name, values in self.frames.items()}
+        return JobFrames(frames, self.covered_ns[rows], hosts, self.ranks[rows])
+
+    def series(self, series: Series, slice_ns: int) -> NDArray[np.float64]:
+        """A series of the whole job, [slice], in its unit: shares are of the workers, totals of all processes."""
+        rows = self.workers if series.reduction is Reduction.SHARE else self
+        return job_series(series, rows.frames, rows.covered_ns, slice_ns)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.analysis import SERIES, Reduction, Series, available, job_series, process_series
+from crosswind.analysis import SERIES, Reduction, Series, available, process_series
 from crosswind.analysis.timeline import band, others, rates
 from crosswind.profile.metrics import METRICS
 from crosswind.web.figures import Line, Plot
@@ -76,11 +76,12 @@ _LEGENDS = {
     },
 }
 
+_LEAST = {"B/s": 1 << 20}  # what an axis of the background reaches at least: a trickle is no load
 _LOST_AXIS = 0.1  # of a slice: what the axis of lost time reaches at least
 _LOST = (
     ("lost", "what segments lasted beyond the threshold of their cluster of like segments, spread evenly over each"),
 )
-_SHARE = ("shares", "time in the calls over the wall time of all processes; bands: smallest and largest rank")
+_SHARE = ("shares", "time in the calls over the wall time of the ranks (or processes); band: smallest to largest")
 _TOTAL = ("rates", "summed over the processes, per second in which the job was there")
 _SPREAD = (
     "spread",
@@ -118,14 +119,26 @@ def background_plots(backgrounds: Iterable[Background], slice_ns: int, *, every:
     for background in backgrounds:
         busy = _busy_lines(background, slice_ns, every)
         for panel in dict.fromkeys(series.panel for series, _, _ in busy):
-            rows = [row for row in busy if row[0].panel == panel]
+            rows = sorted((row for row in busy if row[0].panel == panel), key=lambda row: -row[1].max())
             lines = [Line(series.name, _legend(series), others, "others") for series, others, _ in rows]
             lead, _, own = rows[0]
             own_title = "this job" if len(rows) == 1 else f"this job: {_legend(lead)}"
             lines.append(Line(f"{lead.name}/own", own_title, own, "own"))
             title = f"All other jobs: {_place(background)}"
+            if len(_KIND_PANELS[background.kind]) > 1:
+                title += f" – {_PANEL_TITLES[panel]}"
             how = (_OTHERS, *_how([series for series, _, _ in rows]))
-            plots.append(Plot(f"{background.kind}/{panel}", title, lead.unit, tuple(lines), "background", how))
+            plots.append(
+                Plot(
+                    f"{background.kind}/{panel}",
+                    title,
+                    lead.unit,
+                    tuple(lines),
+                    "background",
+                    how,
+                    _LEAST.get(lead.unit, 0.0),
+                )
+            )
     return plots
 
 
@@ -167,17 +180,13 @@ def _unit(series: Series, spread: bool) -> str:
 
 
 def _job_line(series: Series, data: JobFrames, slice_ns: int, spread: bool, first: bool) -> Line:
-    share = series.reduction is Reduction.SHARE
-    rows = data.ranks if data.ranks.any() else np.ones(data.ranks.size, dtype=np.bool_)
-    edges = None
-    if np.count_nonzero(rows) > 1 and (spread or (share and first)):
-        frames = {name: data.frames[name][rows] for name in series.metrics if name in data.frames}
-        edges = band(process_series(series, frames, data.covered_ns[rows]))
-    if spread and edges is not None:
-        return Line(series.name, _legend(series), edges.median, "job", edges.low, edges.high)
-    values = job_series(series, data.frames, data.covered_ns, slice_ns)
-    if edges is None:
-        return Line(series.name, _legend(series), values)
+    """One line; its band is the spread over the workers, where there are several and the axis is theirs too."""
+    workers = data.workers
+    several = len(workers.hosts) > 1
+    if not several or not (spread or (first and series.reduction is Reduction.SHARE)):
+        return Line(series.name, _legend(series), data.series(series, slice_ns))
+    edges = band(process_series(series, workers.frames, workers.covered_ns))
+    values = edges.median if spread else data.series(series, slice_ns)
     return Line(series.name, _legend(series), values, "job", edges.low, edges.high)
 
 

@@ -94,13 +94,13 @@ def test_lost_seconds_are_summed_over_a_bin() -> None:
 
 
 def test_hit_stretches_join_neighbours_and_leave_out_next_to_nothing() -> None:
-    lost = np.array([0.0, 0.5, 1.0, 0.0, NAN, 0.01, 0.2])
-    assert hit_stretches(lost, 4.0) == [(1, 3, 1.5), (6, 7, 0.2)]
+    lost = np.array([0.0, 1.0, 3.0, 0.3, 0.0, NAN, 0.01, 0.1])
+    assert hit_stretches(lost, 4.0) == [(1, 3, 3), (3, 4, 1), (7, 8, 0)]
     assert hit_stretches(np.zeros(0), 4.0) == []
 
 
 def test_shading_covers_all_plots_over_the_hit_slices() -> None:
-    lost = np.array([0.0, 2.0, 1.0, 0.0])
+    lost = np.array([0.0, 2.0, 1.8, 0.0])
     shapes = stacked_figure([plot("a"), plot("b")], AXIS, lost)["layout"]["shapes"]
     assert len(shapes) == 1
     shape = shapes[0]
