@@ -311,9 +311,8 @@ def _points(axis: Axis, max_points: int) -> dict[str, Any]:
 
 def _values_of(plot: Plot) -> NDArray[np.float64]:
     """All values that the axis has to hold."""
-    return np.concatenate(
-        [v for line in plot.lines for v in (line.values, line.high) if v is not None] or [np.zeros(0)]
-    )
+    held = [values for line in plot.lines for values in (line.values, line.high) if values is not None]
+    return np.concatenate([*held, [plot.at_least]])
 
 
 def _numbers(values: NDArray, unit: DisplayUnit) -> list[float | None]:

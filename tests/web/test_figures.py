@@ -113,6 +113,9 @@ def test_shading_covers_all_plots_over_the_hit_slices() -> None:
 def test_next_to_nothing_is_not_drawn_large() -> None:
     small = Plot("lost", "lost", "s", (Line("lost", "lost", np.full(4, 1e-5), "lost"),), at_least=0.4)
     assert stacked_figure([small], AXIS)["layout"]["yaxis"]["autorangeoptions"]["include"] == 0.4
+    trickle = Plot("net", "net", "B/s", (Line("w", "write", np.full(4, 100.0)),), at_least=1 << 20)
+    axis = stacked_figure([trickle], AXIS)["layout"]["yaxis"]
+    assert (axis["title"]["text"], axis["autorangeoptions"]["include"]) == ("MiB/s", 1.0)
 
 
 def test_a_lonely_point_gets_a_marker() -> None:
