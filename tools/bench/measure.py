@@ -81,10 +81,14 @@ class Result:
         """What the goal is about; None without one."""
         return self.added(self.goal.variant, self.goal.reference) if self.goal else None
 
-    def met(self) -> bool | None:
-        """Whether the median keeps the goal; None without one."""
+    def verdict(self) -> str:
+        """ "met" or "missed" when the whole interval says so, else "unclear"; empty without a goal."""
         value = self.goal_value()
-        return None if value is None or self.goal is None else value.median <= self.goal.limit
+        if value is None or self.goal is None:
+            return ""
+        if value.high <= self.goal.limit:
+            return "met"
+        return "missed" if value.low > self.goal.limit else "unclear"
 
 
 def interval(samples: NDArray[np.float64]) -> Interval:

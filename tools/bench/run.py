@@ -106,7 +106,7 @@ def goal_text(result: Result, unit: str) -> str:
     if value is None or result.goal is None:
         return ""
     over = "" if result.goal.reference == BARE else f" over {result.goal.reference}"
-    return f"{'met' if result.met() else 'MISSED'}: {value.text(result.digits)} <= {result.goal.limit:g} {unit}{over}"
+    return f"{result.verdict()}: {value.text(result.digits)} <= {result.goal.limit:g} {unit}{over}"
 
 
 def write_json(results: list[Result], machine: dict[str, str | int | float], path: Path) -> None:
@@ -127,7 +127,7 @@ def as_json(result: Result, machine: dict[str, str | int | float]) -> dict[str, 
         "rounds": len(next(iter(result.samples.values()))),
         "median": {name: _median(result, name) for name in result.samples},
         "added": {name: vars(result.added(name)) for name in result.samples if name != result.reference},
-        "goal": vars(result.goal) | vars(value) | {"met": result.met()} if result.goal and value else None,
+        "goal": vars(result.goal) | vars(value) | {"verdict": result.verdict()} if result.goal and value else None,
         "note": result.note,
         "machine": machine,
     }
