@@ -11,10 +11,26 @@ XW_HIDDEN void *memcpy(void *restrict to, const void *restrict from, size_t n);
 XW_HIDDEN void *memset(void *to, int value, size_t n);
 XW_HIDDEN void *memmove(void *to, const void *from, size_t n);
 
+/* A word that may lie anywhere and overlay anything. */
+struct word {
+    uint64_t value;
+} __attribute__((packed, may_alias));
+
+/* Up to 256 bytes by words, the last one overlapping the one before: `rep movsb` takes some 20 ns to begin. */
+static void copy_words(unsigned char *to, const unsigned char *from, size_t n)
+{
+    for (size_t i = 0; i + 8 < n; i += 8)
+        *(struct word *)(to + i) = *(const struct word *)(from + i);
+    *(struct word *)(to + n - 8) = *(const struct word *)(from + n - 8);
+}
+
 void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
     void *start = to;
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+    if (n >= 8 && n <= 256)
+        copy_words(to, from, n);
+    else
+        __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
     return start;
 }
 

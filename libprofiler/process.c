@@ -1,6 +1,7 @@
 #include "process.h"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/timex.h>
 
 #include "init.h"
@@ -71,11 +72,18 @@ static struct xw_process *map_pages(void)
     return process;
 }
 
+/* A sandbox can make reading the cycle counter fatal, for this process and what it executes. */
+static int cycle_counter_is_allowed(void)
+{
+    int mode = PR_TSC_ENABLE;
+    return xw_failed(xw_syscall(SYS_prctl, PR_GET_TSC, &mode)) || mode == PR_TSC_ENABLE;
+}
+
 static void choose_clock(struct xw_process *process)
 {
     static int invariant = -1;
     if (invariant < 0)
-        invariant = cycle_counter_is_invariant();
+        invariant = cycle_counter_is_allowed() && cycle_counter_is_invariant();
     process->hot.timing = (uint32_t)xw_config.timing;
     process->hot.cycle_counter = xw_config.timing && invariant;
 }
@@ -158,6 +166,7 @@ void xw_process_make_segment_room(struct xw_process *process)
 void xw_process_make_room(struct xw_process *process)
 {
     struct xw_spool *spool = &process->spool;
+    xw_spool_carry_over(spool);
     xw_process_retire_blocks(process);
     if (__atomic_load_n(&spool->free_blocks, __ATOMIC_RELAXED) < MIN_FREE_BLOCKS)
         xw_spool_grow(spool, XW_CHUNK_THREADS,

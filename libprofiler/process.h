@@ -52,6 +52,8 @@ struct xw_segments {
     uint64_t stride; /* how many segments a record merges now */
     uint64_t last_record_index;
     uint64_t last_end_tick;
+    uint64_t boundary_tick; /* when the closing collective began */
+    uint64_t cpu_read_tick; /* when the CPU clock was read last */
     uint32_t has_counters;
     struct xw_segment_reading begin;              /* where the running segment began */
     struct xw_processor_reading processor_begin;  /* the same, for the processor */

@@ -14,7 +14,9 @@ extern int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *
  * Detail before it is thinned out: after this many records, a record covers two neighbouring segments, after as many more four, and
  * so on. It depends on the number of cuts alone, so all ranks do the same at the same segment and stay aligned.
  */
-enum { RECORDS_PER_LEVEL = 32768, CLOCK_OF_THREAD = 3 };
+enum { RECORDS_PER_LEVEL = 32768 };
+
+enum { CLOCK_OF_THREAD = 3, SHORT_COLLECTIVE_NS = 10000, SHORT_STRETCH_NS = 100000, CPU_READING_MAX_AGE_NS = 1000000 };
 
 /* Most bytes of a record: index, count, start, function, signature, values. */
 #define MAX_RECORD (XW_VARINT_MAX * (5u + XW_N_SEG_FIELDS))
@@ -103,9 +105,19 @@ static void read_counters(const struct xw_thread_block *block, struct xw_segment
     now->tick = xw_tick(xw_hot);
 }
 
-static void read_processor(struct xw_segments *segments, struct xw_processor_reading *now)
+/*
+ * CPU time and processor counters where computation ends or begins. Reading a thread's CPU clock is a system call that takes longer
+ * than many collectives. A stretch too short to have lost the processor in has run all the time: there its CPU time is
+ * `estimate_ns`. Every millisecond at least the clock is read, so that estimates do not add up.
+ */
+static void read_processor(struct xw_segments *segments, struct xw_processor_reading *now, uint64_t estimate_ns, int read_clock)
 {
-    now->cpu_ns = xw_clock_ns(CLOCK_OF_THREAD);
+    if (read_clock) {
+        now->cpu_ns = xw_clock_ns(CLOCK_OF_THREAD);
+        segments->cpu_read_tick = xw_tick(xw_hot);
+    } else {
+        now->cpu_ns = estimate_ns;
+    }
     if (segments->has_counters && !xw_papi_read(now->counters))
         segments->has_counters = 0;
 }
@@ -127,7 +139,7 @@ void xw_segment_start(void)
     segments->has_counters = xw_papi_start(xw_perf_parse(xw_config.events)) != 0;
     segments->block = xw_thread.block;
     xw_segment_modules_changed();
-    read_processor(segments, &segments->processor_begin);
+    read_processor(segments, &segments->processor_begin, 0, 1);
     segments->processor_end = segments->processor_begin;
     read_counters(segments->block, &segments->begin);
     xw_heartbeat_wake(); /* for room in the log */
@@ -136,8 +148,12 @@ void xw_segment_start(void)
 void xw_segment_boundary(void)
 {
     struct xw_process *process = xw_process;
-    if (is_owner(process))
-        read_processor(&process->segments, &process->segments.processor_end);
+    if (!is_owner(process))
+        return;
+    struct xw_segments *segments = &process->segments;
+    segments->boundary_tick = xw_tick(xw_hot);
+    const uint64_t stretch_ns = xw_ticks_to_ns(segments->boundary_tick - segments->begin.tick);
+    read_processor(segments, &segments->processor_end, segments->processor_begin.cpu_ns + stretch_ns, stretch_ns >= SHORT_STRETCH_NS);
 }
 
 /* --- records -------------------------------------------------------------------------------------------------------------- */
@@ -206,6 +222,16 @@ static void next_level(struct xw_segments *segments)
     segments->stride *= 2;
 }
 
+/* The next segment's begin. */
+static void begin_next(struct xw_segments *segments, const struct xw_segment_reading *now)
+{
+    const uint64_t inside_ns = xw_ticks_to_ns(now->tick - segments->boundary_tick);
+    const int stale = xw_ticks_to_ns(now->tick - segments->cpu_read_tick) >= CPU_READING_MAX_AGE_NS;
+    segments->begin = *now;
+    read_processor(segments, &segments->processor_begin, segments->processor_end.cpu_ns + inside_ns,
+                   inside_ns >= SHORT_COLLECTIVE_NS || stale);
+}
+
 void xw_segment_cut(unsigned function)
 {
     struct xw_process *process = xw_process;
@@ -227,6 +253,5 @@ void xw_segment_cut(unsigned function)
         segments->merged.count = segments->merged.signature = 0;
     }
     segments->index++;
-    segments->begin = now;
-    read_processor(segments, &segments->processor_begin);
+    begin_next(segments, &now);
 }

@@ -129,15 +129,11 @@ static void log_name(char *name, size_t size)
     xw_text_add(&text, ".xwl");
 }
 
-/* Make the log complete with header and table under another name, then give it its own: nobody ever sees half of one. */
+/* Make the log with header and table; another process may be faster, and then its log is the one. */
 static void make_log(int directory, const char *name, struct xw_process *process)
 {
     char temporary[64];
-    struct xw_text text = xw_text_begin(temporary, sizeof temporary);
-    xw_text_add(&text, ".making.");
-    xw_text_number(&text, process->pid);
-    xw_text_char(&text, '.');
-    xw_text_number(&text, process->spool.header->start.real_ns);
+    xw_spool_temporary_name(temporary, sizeof temporary, process->spool.header->start.real_ns);
     long fd = xw_syscall(SYS_openat, directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (xw_failed(fd))
         return;

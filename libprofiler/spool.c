@@ -48,33 +48,16 @@ static uint8_t *map(int fd, uint64_t offset, uint64_t size)
     return (uint8_t *)at;
 }
 
-/* A new file of the size, mapped; NULL: none could be made. */
-static uint8_t *create_file(struct xw_spool *spool, const struct xw_config *config, uint64_t size)
+/* A new file of the size, mapped, with its room allocated; NULL: none could be made. */
+static uint8_t *create_file(int directory, const char *name, uint64_t size, struct stat *st)
 {
-    int directory = xw_spool_open_directory(config->spool);
-    if (directory < 0)
-        return NULL;
-    char name[160];
-    file_name(name, sizeof name, config, spool->memory->start.real_ns);
-    struct stat st;
     uint8_t *mapped = NULL;
     long fd = xw_syscall(SYS_openat, directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (!xw_failed(fd)) {
-        if (allocate((int)fd, 0, size) && !xw_failed(xw_syscall(SYS_fstat, fd, &st)))
-            mapped = map((int)fd, 0, size);
-        if (!mapped)
-            xw_syscall(SYS_unlinkat, directory, name, 0);
-        xw_syscall(SYS_close, fd);
-    }
-    xw_syscall(SYS_close, directory);
-    if (!mapped)
+    if (xw_failed(fd))
         return NULL;
-    spool->device = st.st_dev;
-    spool->inode = st.st_ino;
-    struct xw_text path = xw_text_begin(spool->path, sizeof spool->path);
-    xw_text_add(&path, config->spool);
-    xw_text_char(&path, '/');
-    xw_text_add(&path, name);
+    if (allocate((int)fd, 0, size) && !xw_failed(xw_syscall(SYS_fstat, fd, st)))
+        mapped = map((int)fd, 0, size);
+    xw_syscall(SYS_close, fd);
     return mapped;
 }
 
@@ -124,37 +107,74 @@ static void copy_state(struct xw_spool_header *to, const struct xw_spool_header 
         to->lost[i] = from->lost[i];
 }
 
-int xw_spool_publish(struct xw_spool *spool, const struct xw_config *config)
-{
-    const uint64_t log_offset = round_up(XW_HEADER_SIZE + xw_table_size, PAGE);
-    const uint64_t threads_offset = log_offset + PAGE;
-    const uint64_t size = threads_offset + first_blocks_size();
+/* Where the parts of a new file lie. */
+struct layout {
+    uint64_t log, threads, size;
+};
 
-    uint8_t *base = create_file(spool, config, size);
-    if (!base) {
-        spool->memory->lost[XW_LOST_SPOOL]++;
-        return 0;
-    }
+static struct layout first_layout(void)
+{
+    const uint64_t log = round_up(XW_HEADER_SIZE + xw_table_size, PAGE), threads = log + PAGE;
+    return (struct layout){.log = log, .threads = threads, .size = threads + first_blocks_size()};
+}
+
+/* Everything that a reader expects, in a file that has no name yet. */
+static void fill_file(struct xw_spool *spool, const struct xw_config *config, uint8_t *base, const struct layout *layout)
+{
     struct xw_spool_header *header = (struct xw_spool_header *)base;
     memcpy(base + XW_HEADER_SIZE, xw_table_text, xw_table_size);
     xw_spool_fill_header(header, config, &spool->memory->start);
     copy_state(header, spool->memory);
     header->start_ticks = xw_start_ticks();
-    spool->file_size = size;
+    memcpy(header->magic, XW_SPOOL_MAGIC, sizeof header->magic);
+    spool->chunk[0] = base + layout->threads;
+    spool->chunk[1] = base + layout->log;
+    spool->free_blocks = 0;
+    add_chunk(spool, header, XW_CHUNK_THREADS, layout->threads, (uint32_t)first_blocks_size());
+    add_chunk(spool, header, XW_CHUNK_SLICES, layout->log, PAGE);
+    reserve_shared_block(spool, (struct xw_thread_block *)spool->chunk[0]);
+}
+
+/* Make the complete file under a temporary name in the directory and give it its own. Returns where it is mapped or NULL. */
+static uint8_t *make_file(struct xw_spool *spool, const struct xw_config *config, int directory)
+{
+    const struct layout layout = first_layout();
+    const uint64_t start_ns = spool->memory->start.real_ns;
+    char temporary[64], name[160];
+    struct stat st;
+    xw_spool_temporary_name(temporary, sizeof temporary, start_ns);
+    file_name(name, sizeof name, config, start_ns);
+    uint8_t *base = create_file(directory, temporary, layout.size, &st);
+    if (base)
+        fill_file(spool, config, base, &layout);
+    if (!base || xw_failed(xw_syscall(SYS_renameat, directory, temporary, directory, name))) {
+        xw_syscall(SYS_unlinkat, directory, temporary, 0);
+        return NULL;
+    }
+    spool->device = st.st_dev;
+    spool->inode = st.st_ino;
+    spool->file_size = layout.size;
+    struct xw_text path = xw_text_begin(spool->path, sizeof spool->path);
+    xw_text_add(&path, config->spool);
+    xw_text_char(&path, '/');
+    xw_text_add(&path, name);
+    return base;
+}
+
+int xw_spool_publish(struct xw_spool *spool, const struct xw_config *config)
+{
+    int directory = xw_spool_open_directory(config->spool);
+    uint8_t *base = directory < 0 ? NULL : make_file(spool, config, directory);
+    if (directory >= 0)
+        xw_syscall(SYS_close, directory);
+    if (!base) {
+        spool->memory->lost[XW_LOST_SPOOL]++;
+        return 0;
+    }
     spool->slices.kind = XW_CHUNK_SLICES;
     spool->segments.kind = XW_CHUNK_SEGMENTS;
-    spool->free_blocks = 0;
-    spool->chunk[0] = base + threads_offset;
-    spool->chunk[1] = base + log_offset;
-    add_chunk(spool, header, XW_CHUNK_THREADS, threads_offset, (uint32_t)first_blocks_size());
-    add_chunk(spool, header, XW_CHUNK_SLICES, log_offset, PAGE);
-    reserve_shared_block(spool, (struct xw_thread_block *)spool->chunk[0]);
-    __atomic_store_n(&spool->header, header, __ATOMIC_RELEASE);
+    __atomic_store_n(&spool->header, (struct xw_spool_header *)base, __ATOMIC_RELEASE);
     xw_spool_carry_over(spool);
-    /* With its magic the file becomes one: a reader that comes earlier sees zeros and leaves it alone. */
-    uint64_t magic;
-    memcpy(&magic, XW_SPOOL_MAGIC, sizeof magic);
-    __atomic_store_n((uint64_t *)header->magic, magic, __ATOMIC_RELEASE);
     return 1;
 }
 

@@ -36,3 +36,12 @@ void xw_spool_harmless(struct xw_text *text, const char *name)
         xw_text_char(text, harmless ? c : '_');
     }
 }
+
+void xw_spool_temporary_name(char *name, size_t size, uint64_t start_ns)
+{
+    struct xw_text text = xw_text_begin(name, size);
+    xw_text_add(&text, ".making.");
+    xw_text_number(&text, (uint64_t)xw_syscall(SYS_getpid));
+    xw_text_char(&text, '.');
+    xw_text_number(&text, start_ns);
+}

@@ -170,7 +170,7 @@ SEGMENT_FIELDS: tuple[tuple[str, str, str], ...] = (
     ('p2p_time', 'ticks', 'in point-to-point calls and waits'),
     ('coll_time', 'ticks', 'in collectives, the closing one included'),
     ('io_time', 'ticks', 'in POSIX and MPI I/O outside other MPI calls'),
-    ('cpu_time', 'ns', 'thread CPU time outside MPI (read at the closing collective; point-to-point time is taken as busy)'),
+    ('cpu_time', 'ns', 'thread CPU time outside MPI (point-to-point time is taken as busy; a stretch shorter than 0.1 ms counts as running all the time)'),
     ('instructions', 'count', 'instructions outside the closing collective; 0 where there are no counters'),
     ('flops', 'count', 'floating-point operations outside the closing collective; 0 where there are no counters'),
     ('p2p_calls', 'count', 'point-to-point calls and waits'),

@@ -41,8 +41,6 @@ static void find_functions(struct xw_mpi *mpi)
         XW_FUNCTION(type_get_envelope, "Type_get_envelope"),
         XW_FUNCTION(get_count, "Get_count"),
         XW_FUNCTION(get_elements_x, "Get_elements_x"),
-        XW_FUNCTION(comm_idup, "Comm_idup"),
-        XW_FUNCTION(comm_free, "Comm_free"),
         XW_FUNCTION(comm_get_errhandler, "Comm_get_errhandler"),
         XW_FUNCTION(comm_set_errhandler, "Comm_set_errhandler"),
         XW_FUNCTION(errhandler_free, "Errhandler_free"),

@@ -38,8 +38,6 @@ struct xw_mpi {
     int (*type_get_envelope)(xw_word type, int32_t *integers, int32_t *addresses, int32_t *types, int32_t *combiner);
     int (*get_count)(xw_word status, xw_word type, int32_t *count);
     int (*get_elements_x)(xw_word status, xw_word type, int64_t *count);
-    int (*comm_idup)(xw_word comm, xw_word *duplicate, xw_word *request);
-    int (*comm_free)(xw_word *comm);
     int (*comm_get_errhandler)(xw_word comm, xw_word *handler);
     int (*comm_set_errhandler)(xw_word comm, xw_word handler);
     int (*errhandler_free)(xw_word *handler);

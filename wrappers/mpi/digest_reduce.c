@@ -92,7 +92,7 @@ void xw_digest_prepare(void)
 
 /* Static, not on the stack: an operation that was given up may still touch them while MPI_Finalize runs. */
 static struct {
-    xw_word comm, request[2];
+    xw_word request[2];
     double mine[XW_DIGEST_N], sum[XW_DIGEST_N];
     double ends[2 * XW_DIGEST_N_SHARED], greatest[2 * XW_DIGEST_N_SHARED]; /* x, then -x: maximum and minimum in one */
 } reduction;
@@ -125,39 +125,26 @@ static int completes(xw_word *request, uint64_t deadline_ns)
     }
 }
 
-/* A duplicate of MPI_COMM_WORLD. An error in making it must not reach the program's handler, which may abort. */
-static int duplicate_world(uint64_t deadline_ns)
-{
-    xw_word handler = 0;
-    reduction.request[0] = xw_mpi.request_null;
-    if (xw_mpi.comm_get_errhandler(xw_mpi.world, &handler))
-        return 0;
-    xw_mpi.comm_set_errhandler(xw_mpi.world, xw_mpi.errors_return);
-    int made = !xw_mpi.comm_idup(xw_mpi.world, &reduction.comm, &reduction.request[0]) &&
-               completes(&reduction.request[0], deadline_ns) &&
-               !xw_mpi.comm_set_errhandler(reduction.comm, xw_mpi.errors_return);
-    xw_mpi.comm_set_errhandler(xw_mpi.world, handler);
-    xw_mpi.errhandler_free(&handler);
-    return made;
-}
-
 static int reduce_to_rank_0(uint64_t deadline_ns)
 {
     reduction.request[0] = reduction.request[1] = xw_mpi.request_null;
     return !xw_mpi.ireduce(reduction.ends, reduction.greatest, 2 * XW_DIGEST_N_SHARED, xw_mpi.type_double,
-                           xw_mpi.op_max, 0, reduction.comm, &reduction.request[0]) &&
+                           xw_mpi.op_max, 0, xw_mpi.world, &reduction.request[0]) &&
            !xw_mpi.ireduce(reduction.mine, reduction.sum, XW_DIGEST_N, xw_mpi.type_double, xw_mpi.op_sum, 0,
-                           reduction.comm, &reduction.request[1]) &&
+                           xw_mpi.world, &reduction.request[1]) &&
            completes(&reduction.request[0], deadline_ns) && completes(&reduction.request[1], deadline_ns);
 }
 
 static int can_reduce(void)
 {
-    return xw_mpi.comm_idup && xw_mpi.ireduce && xw_mpi.test && xw_mpi.comm_free && xw_mpi.comm_get_errhandler &&
-           xw_mpi.comm_set_errhandler && xw_mpi.errhandler_free;
+    return xw_mpi.ireduce && xw_mpi.test && xw_mpi.comm_get_errhandler && xw_mpi.comm_set_errhandler &&
+           xw_mpi.errhandler_free;
 }
 
-/* Whether the numbers of all ranks came together. */
+/*
+ * Whether the numbers of all ranks came together. On MPI_COMM_WORLD itself: nothing of the program can follow on it, and making a
+ * duplicate would call the program's attribute functions. An error must not reach the program's handler, which may abort.
+ */
 static int reduce(void)
 {
     uint64_t deadline_ns = xw_clock_ns(1) + xw_config.digest_wait_ms * 1000000u;
@@ -165,10 +152,14 @@ static int reduce(void)
         reduction.ends[i] = reduction.mine[i];
         reduction.ends[XW_DIGEST_N_SHARED + i] = -reduction.mine[i];
     }
-    if (!can_reduce() || !duplicate_world(deadline_ns) || !reduce_to_rank_0(deadline_ns))
+    xw_word handler = 0;
+    if (!can_reduce() || xw_mpi.comm_get_errhandler(xw_mpi.world, &handler))
         return 0;
-    xw_mpi.comm_free(&reduction.comm);
-    return 1;
+    xw_mpi.comm_set_errhandler(xw_mpi.world, xw_mpi.errors_return);
+    int all = reduce_to_rank_0(deadline_ns);
+    xw_mpi.comm_set_errhandler(xw_mpi.world, handler);
+    xw_mpi.errhandler_free(&handler);
+    return all;
 }
 
 /* --- the text --- */

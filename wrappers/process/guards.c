@@ -5,7 +5,7 @@
  *     set*id, setgroups, capset    glibc makes all of its threads change; the helper would keep the old rights
  *     unshare, setns               fail with EINVAL in a process of several threads
  *     some options of prctl        change the calling thread only
- *     seccomp                      a filter may kill the process for any system call of ours: none is made any more
+ *     seccomp, PR_SET_NO_NEW_PRIVS a filter may kill the process for any system call of ours: none is made any more
  *     seccomp strict, PR_SET_TSC   take the cycle counter away, reading it is fatal: nothing is counted any more
  */
 #include <grp.h>
@@ -71,19 +71,20 @@ static int call_prctl(int option, const unsigned long a[4])
 
 static int is_of_one_thread(int option)
 {
-    return option == PR_SET_NO_NEW_PRIVS || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
-           option == PR_SET_SECUREBITS || option == PR_SET_KEEPCAPS;
+    return option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT || option == PR_SET_SECUREBITS ||
+           option == PR_SET_KEEPCAPS;
 }
 
-/* Calls that can only be survived without another system call of ours, or without reading the cycle counter either. */
+/* Calls that can only be survived without another system call of ours, or without reading the cycle counter either. Giving up new
+   privileges is the step before a filter, which libseccomp installs by syscall(), unseen by us. */
 static int is_sealing(int option, unsigned long value)
 {
-    return option == PR_SET_SECCOMP || (option == PR_SET_TSC && value == PR_TSC_SIGSEGV);
+    return option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS || (option == PR_SET_TSC && value == PR_TSC_SIGSEGV);
 }
 
 static int forbids_cycle_counter(int option, unsigned long value)
 {
-    return option == PR_SET_TSC || value == SECCOMP_MODE_STRICT;
+    return option == PR_SET_TSC || (option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT);
 }
 
 /* No thread's block belongs to the changed generation, and in a sealed process none gets one that does. */
