@@ -12,7 +12,7 @@ from pathlib import Path
 from crosswind.profile import Profile, merge_directory, summarize
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("CROSSWIND_BUILD", ROOT / "build"))
+BUILD = Path(os.environ.get("CROSSWIND_BUILD", ROOT / "build")).absolute()
 LIBRARY = BUILD / "libcrosswind.so"
 PROGRAMS = BUILD / "tests"
 TABLE = ROOT / "wrappers" / "posix" / "functions.toml"
