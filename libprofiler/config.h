@@ -21,8 +21,8 @@ struct xw_config {
     char skip[256];           /* CROSSWIND_SKIP: base names of executables to leave alone, comma-separated */
     char job_id[64];          /* of CROSSWIND_JOB_ID or the batch system's variable */
     char step_id[64];
-    int rank; /* of the launcher's variable; -1: none */
-    int ranks; /* 0: unknown */
+    int rank;      /* of the launcher's variable; -1: none */
+    int ranks;     /* 0: unknown */
     int no_helper; /* never start the helper: the process began under seccomp, or with other rights than its user's */
     char url[128]; /* CROSSWIND_URL: where the site's dashboard is, for the digest; %j is the job id */
 };

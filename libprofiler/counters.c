@@ -22,7 +22,7 @@ uint64_t xw_clock_tick(void)
     return xw_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* --- blocks for threads ----------------------------------------------------------------------------------------------- */
+/* --- blocks for threads --- */
 
 /* Only a block in use is ever retired, and by then it has its thread's number. */
 static int take(struct xw_thread_block *block, uint32_t from, uint32_t tid)
@@ -38,8 +38,8 @@ static int take(struct xw_thread_block *block, uint32_t from, uint32_t tid)
 static int is_free(uint32_t state) { return state == XW_SLOT_FREE || state == XW_SLOT_RETIRED; }
 
 /*
- * A block for thread `tid`: one that a thread of the same number left (it is dead, or it is this thread with its memory gone), else
- * a free one, else one whose thread has ended. Counts go on from where they are: nothing is reset.
+ * A block for thread `tid`: one that a thread of the same number left (it is dead, or it is this thread with its memory
+ * gone), else a free one, else one whose thread has ended. Counts go on from where they are: nothing is reset.
  */
 static struct xw_thread_block *find_block(struct xw_process *process, uint32_t tid)
 {
@@ -96,8 +96,8 @@ static void add_shared(struct xw_quad *quad, uint64_t out, uint64_t in, uint64_t
     __atomic_fetch_add(&quad->ticks, ticks, __ATOMIC_RELAXED);
 }
 
-void xw_leave_shared(struct xw_thread_block *block, uint64_t begin, int owns_time, unsigned function, unsigned group, uint64_t out,
-                     uint64_t in)
+void xw_leave_shared(struct xw_thread_block *block, uint64_t begin, int owns_time, unsigned function, unsigned group,
+                     uint64_t out, uint64_t in)
 {
     uint64_t ticks = xw_tick(xw_hot) - begin;
     add_shared(&block->group[group], out, in, owns_time ? ticks : 0);
@@ -107,12 +107,12 @@ void xw_leave_shared(struct xw_thread_block *block, uint64_t begin, int owns_tim
         xw_thread.block = NULL;
 }
 
-/* --- the start of the helper -------------------------------------------------------------------------------------------- */
+/* --- the start of the helper --- */
 
 void xw_helper_due(void)
 {
     struct xw_process *process = xw_process;
-    if (!process || !process->hot.generation || process->sealed || process->hot.helper_after == ~0ul)
+    if (!process || !process->hot.generation || process->sealed || xw_helper_after(&process->hot) == ~0ul)
         return;
     const uint64_t limit_ns = xw_config.helper_after_ms * 1000000u;
     struct xw_instant now;
@@ -124,12 +124,12 @@ void xw_helper_due(void)
     }
     /* Too early: the tick is faster than was assumed. Look again when the age should be right. */
     xw_process_calibrate(process);
-    uint64_t hz = process->spool.header->tick_hz;
+    uint64_t hz = xw_tick_hz(process->spool.header);
     if (hz)
-        process->hot.helper_after = now.tick + (uint64_t)((double)(limit_ns - age_ns) * (double)hz / 1e9) + 1;
+        xw_set_helper_after(&process->hot, now.tick + (uint64_t)((double)(limit_ns - age_ns) * (double)hz / 1e9) + 1);
 }
 
-/* --- sums -------------------------------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 
 void xw_totals_read(struct xw_totals *totals)
 {
@@ -160,7 +160,7 @@ void xw_totals_read(struct xw_totals *totals)
 uint64_t xw_ticks_to_ns(uint64_t ticks)
 {
     struct xw_process *process = xw_process;
-    uint64_t hz = process && process->hot.generation ? process->spool.header->tick_hz : 0;
+    uint64_t hz = process && process->hot.generation ? xw_tick_hz(process->spool.header) : 0;
     return hz ? (uint64_t)((double)ticks * 1e9 / (double)hz) : 0;
 }
 

@@ -9,12 +9,14 @@
  * lock, no atomic, no system call, no errno. Nothing is ever reset; the heartbeat takes differences.
  *
  * Rules:
- *   - Every wrapper calls xw_enter_posix or xw_enter_mpi once and xw_leave once. A call that is left by longjmp, an exception or
- *     thread cancellation loses its own count and nothing else: nesting is told by the stack pointer, not by a depth.
- *   - Wrapped calls nest (MPI-IO calls pwrite; an interposed tool calls us again). The outermost call owns the time of its group.
- *     POSIX inside POSIX is not counted at all (one layer), MPI inside MPI neither, POSIX inside MPI counts calls and bytes.
- *   - Entering may find that nothing can be counted (no usable thread-local storage, no memory): call.block is NULL then and
- *     xw_leave does nothing.
+ *   - Every wrapper calls xw_enter_posix or xw_enter_mpi once and xw_leave once. A call that is left by longjmp, an
+ * exception or thread cancellation loses its own count and nothing else: nesting is told by the stack pointer, not by a
+ * depth.
+ *   - Wrapped calls nest (MPI-IO calls pwrite; an interposed tool calls us again). The outermost call owns the time of
+ * its group. POSIX inside POSIX is not counted at all (one layer), MPI inside MPI neither, POSIX inside MPI counts
+ * calls and bytes.
+ *   - Entering may find that nothing can be counted (no usable thread-local storage, no memory): call.block is NULL
+ * then and xw_leave does nothing.
  */
 #ifndef XW_COUNTERS_H
 #define XW_COUNTERS_H
@@ -34,7 +36,8 @@ struct xw_thread_block {
 /* Which layer a wrapped function belongs to. Nesting is told per layer. */
 enum xw_layer { XW_LAYER_POSIX, XW_LAYER_MPI, XW_N_LAYERS };
 
-/* The thread's own words. `generation` is that of the process image that `block` belongs to: a forked child has another. */
+/* The thread's own words. `generation` is that of the process image that `block` belongs to: a forked child has
+ * another. */
 struct xw_thread_state {
     struct xw_thread_block *block;
     uint64_t generation;
@@ -49,12 +52,23 @@ extern __thread struct xw_thread_state xw_thread XW_HIDDEN __attribute__((tls_mo
  * `xw_hot` points to a static zeroed one.
  */
 struct xw_hot {
-    uint64_t generation;   /* 0: not set up */
-    uint64_t helper_after; /* tick from which on a wrapper tries to start the helper; ~0: never (again) */
-    uint32_t timing;       /* 0: no clock is read */
+    uint64_t generation;    /* 0: not set up */
+    uint64_t helper_after;  /* tick from which on a wrapper tries to start the helper; ~0: never (again) */
+    uint32_t timing;        /* 0: no clock is read */
     uint32_t cycle_counter; /* 1: ticks are rdtsc, 0: CLOCK_MONOTONIC */
 };
 extern struct xw_hot *xw_hot XW_HIDDEN;
+
+static inline __attribute__((always_inline)) uint64_t xw_helper_after(const struct xw_hot *hot)
+{
+    return __atomic_load_n(&hot->helper_after, __ATOMIC_RELAXED);
+}
+
+static inline void xw_set_helper_after(struct xw_hot *hot, uint64_t tick)
+{
+    __atomic_store_n(&hot->helper_after, tick, __ATOMIC_RELAXED);
+}
+
 extern uintptr_t xw_tls_self_offset XW_HIDDEN; /* see xw_tls_usable */
 
 /* A call in progress. */
@@ -72,10 +86,10 @@ struct xw_thread_block *xw_thread_block_slow(void) XW_HIDDEN;
 void xw_helper_due(void) XW_HIDDEN;
 /* CLOCK_MONOTONIC in ns, through the vDSO if the process has one. */
 uint64_t xw_clock_tick(void) XW_HIDDEN;
-/* Count into the block that threads without one of their own share. (Words, not a struct xw_call: that would have to lie in
-   memory on the hot path as well.) */
-void xw_leave_shared(struct xw_thread_block *block, uint64_t begin, int owns_time, unsigned function, unsigned group, uint64_t out,
-                     uint64_t in) XW_HIDDEN;
+/* Count into the block that threads without one of their own share. (Words, not a struct xw_call: that would have to
+   lie in memory on the hot path as well.) */
+void xw_leave_shared(struct xw_thread_block *block, uint64_t begin, int owns_time, unsigned function, unsigned group,
+                     uint64_t out, uint64_t in) XW_HIDDEN;
 
 static inline __attribute__((always_inline)) uint64_t xw_tick(const struct xw_hot *hot)
 {
@@ -97,7 +111,8 @@ static inline int xw_is_shared(const struct xw_thread_block *block)
     return __atomic_load_n(&block->head.state, __ATOMIC_RELAXED) == XW_SLOT_SHARED;
 }
 
-static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum xw_layer layer, unsigned function, unsigned group)
+static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum xw_layer layer, unsigned function,
+                                                                           unsigned group)
 {
     struct xw_call call = {0};
     if (XW_UNLIKELY(!xw_tls_usable(xw_tls_self_offset)))
@@ -124,7 +139,7 @@ static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum 
         __atomic_store_n(&block->head.call_function, function, __ATOMIC_RELAXED);
         __atomic_store_n(&block->head.call_group, group + 1, __ATOMIC_RELEASE);
     }
-    if (XW_UNLIKELY(call.begin >= hot->helper_after))
+    if (XW_UNLIKELY(call.begin >= xw_helper_after(hot)))
         xw_helper_due();
     return call;
 }
@@ -135,7 +150,8 @@ static inline __attribute__((always_inline)) void xw_add(uint64_t *word, uint64_
         xw_add_to_own(word, amount);
 }
 
-static inline __attribute__((always_inline)) void xw_add_quad(struct xw_quad *quad, uint64_t calls, uint64_t out, uint64_t in, uint64_t ticks)
+static inline __attribute__((always_inline)) void xw_add_quad(struct xw_quad *quad, uint64_t calls, uint64_t out,
+                                                              uint64_t in, uint64_t ticks)
 {
     xw_add(&quad->calls, calls);
     xw_add(&quad->bytes_out, out);
@@ -143,7 +159,8 @@ static inline __attribute__((always_inline)) void xw_add_quad(struct xw_quad *qu
     xw_add(&quad->ticks, ticks);
 }
 
-static inline __attribute__((always_inline)) void xw_leave(struct xw_call call, unsigned function, unsigned group, uint64_t out, uint64_t in)
+static inline __attribute__((always_inline)) void xw_leave(struct xw_call call, unsigned function, unsigned group,
+                                                           uint64_t out, uint64_t in)
 {
     struct xw_thread_block *block = call.block;
     if (XW_UNLIKELY(!block))

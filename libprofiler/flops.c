@@ -38,7 +38,8 @@ static unsigned amd_umask(unsigned family, unsigned model)
     }
 }
 
-/* Processors of family 6 with FP_ARITH_INST_RETIRED on all their cores. Hybrids are left out: their small cores have another event. */
+/* Processors of family 6 with FP_ARITH_INST_RETIRED on all their cores. Hybrids are left out: their small cores have
+ * another event. */
 static int intel_has_fp_arith(unsigned model)
 {
     static const uint8_t models[] = {

@@ -1,6 +1,7 @@
 /*
- * Which raw events of the processor make up floating-point operations. The kernel has no generic event for them, so they are
- * chosen by vendor, family and model; on a processor that is not listed there are none, which is better than wrong ones.
+ * Which raw events of the processor make up floating-point operations. The kernel has no generic event for them, so
+ * they are chosen by vendor, family and model; on a processor that is not listed there are none, which is better than
+ * wrong ones.
  */
 #ifndef XW_FLOPS_H
 #define XW_FLOPS_H

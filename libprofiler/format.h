@@ -26,13 +26,14 @@
  * Integers are little-endian. `varint` is unsigned LEB128, `svarint` zigzag in LEB128.
  */
 /*
- * The log of short processes: one file per job step, user and node (*.xwl). A process gets a spool file of its own when it calls
- * MPI_Init or has lived for some two seconds; one that ends earlier appends one record here, so that the thousands of
- * short processes of a job cost microseconds and some hundred bytes each.
+ * The log of short processes: one file per job step, user and node (*.xwl). A process gets a spool file of its own when
+ * it calls MPI_Init or has lived for some two seconds; one that ends earlier appends one record here, so that the
+ * thousands of short processes of a job cost microseconds and some hundred bytes each.
  *
  *     offset 0        struct xw_spool_header with XW_SHORT_MAGIC; pid, exe and the like are those of its first writer
  *     table_offset    table text
- *     records         right behind the table text, to the end of the file: {length, crc, payload} as in a log, aligned to 4
+ *     records         right behind the table text, to the end of the file: {length, crc, payload} as in a log, aligned
+ * to 4
  *
  * Each record is one O_APPEND write. A torn or foreign record ends what can be read.
  */
@@ -85,22 +86,22 @@ struct xw_spool_header {
     uint32_t pid; /* as the process sees itself */
     uint32_t parent_pid;
     uint32_t uid;
-    int32_t rank;        /* of MPI_COMM_WORLD or the launcher's variable; -1: none */
-    int32_t ranks;       /* size of MPI_COMM_WORLD; 0: not an MPI process (yet) */
+    int32_t rank;         /* of MPI_COMM_WORLD or the launcher's variable; -1: none */
+    int32_t ranks;        /* size of MPI_COMM_WORLD; 0: not an MPI process (yet) */
     uint32_t tick_source; /* 0 CLOCK_MONOTONIC in ns, 1 invariant cycle counter, 2 timing is off */
     uint64_t tick_hz;     /* ticks per second; improved at every slice; 0: not known yet */
     uint64_t slice_ns;
     uint64_t start_ticks; /* field 22 of /proc/self/stat, in clock ticks after boot; 0: not read */
     struct xw_instant start;
     struct xw_instant end; /* zero until the process ended by itself */
-    uint64_t lost[16];         /* enum xw_lost, in the order of the table text */
+    uint64_t lost[16];     /* enum xw_lost, in the order of the table text */
 
     char boot_id[40];
     char host[64];
-    char exe[64];     /* base name of the executable; never its arguments */
-    char job_id[64];  /* of the batch system or of `crosswind run` */
+    char exe[64];    /* base name of the executable; never its arguments */
+    char job_id[64]; /* of the batch system or of `crosswind run` */
     char step_id[64];
-    char mpi[64];     /* what kind of MPI: "openmpi", "mpich", "mpi5"; empty: none */
+    char mpi[64];       /* what kind of MPI: "openmpi", "mpich", "mpi5"; empty: none */
     char counters[128]; /* what the processor counters gave, in words */
 
     uint32_t n_chunks; /* release-stored after the entry */
@@ -149,21 +150,18 @@ struct xw_thread_head {
 
 /*
  * Payload of a slice record (all varint unless said):
- *     index          slice number: floor(begin / slice_ns), minus that of the previous record in this chunk (first: minus 0)
- *     flags          enum xw_slice_flag
- *     begin  svarint true begin, CLOCK_REALTIME ns, minus index * slice_ns
- *     end    svarint true end minus (index + 1) * slice_ns
- *     offset svarint adjtimex offset in ns      } the node's clock
- *     maxerror       adjtimex maximum error, us }
- *     cost           ns of CPU that closing the slice took
- *     n              number of pairs; then n times: column index minus (previous column index + 1), value
- * Counters are differences over the slice, gauges values at its end; columns that are zero are left out.
+ *     index          slice number: floor(begin / slice_ns), minus that of the previous record in this chunk (first:
+ * minus 0) flags          enum xw_slice_flag begin  svarint true begin, CLOCK_REALTIME ns, minus index * slice_ns end
+ * svarint true end minus (index + 1) * slice_ns offset svarint adjtimex offset in ns      } the node's clock maxerror
+ * adjtimex maximum error, us } cost           ns of CPU that closing the slice took n              number of pairs;
+ * then n times: column index minus (previous column index + 1), value Counters are differences over the slice, gauges
+ * values at its end; columns that are zero are left out.
  */
 enum xw_slice_flag {
-    XW_SLICE_FIRST = 1,       /* begins with the process, not at a boundary */
-    XW_SLICE_LAST = 2,        /* ends with the process */
+    XW_SLICE_FIRST = 1,          /* begins with the process, not at a boundary */
+    XW_SLICE_LAST = 2,           /* ends with the process */
     XW_SLICE_UNSYNCHRONISED = 4, /* adjtimex: the node's clock is not synchronised */
-    XW_SLICE_GAP = 8          /* the helper slept through at least one boundary; the record spans several slices */
+    XW_SLICE_GAP = 8             /* the helper slept through at least one boundary; the record spans several slices */
 };
 
 /*
@@ -184,7 +182,8 @@ enum xw_slice_flag {
  *     duration       ns
  *     exe            length, then that many bytes: base name of the executable
  *     n              number of columns; then n times: column index minus (previous column index + 1), value
- *     n              number of functions; then n times: function index minus (previous + 1), calls, bytes out, bytes in, time in ns
+ *     n              number of functions; then n times: function index minus (previous + 1), calls, bytes out, bytes
+ * in, time in ns
  */
 
 _Static_assert(sizeof(struct xw_quad) == 32, "readers rely on it");

@@ -25,13 +25,14 @@ struct timespec64 {
     int64_t s, ns;
 };
 
-/* --- the clone ------------------------------------------------------------------------------------------------------------
- * long xw_clone_helper(flags, stack top, parent tid, child tid, function, argument)
- * The child finds function and argument on its stack, calls the one with the other, and exits. It never returns into C code of
- * ours on the caller's stack, and has neither a thread control block of its own nor anything of libc.
+/* --- the clone --- */
+
+/*
+ * The child finds function and argument on its stack, calls the one with the other, and exits. It never returns into C
+ * code of ours on the caller's stack, and has neither a thread control block of its own nor anything of libc.
  */
-long xw_clone_helper(uint64_t flags, void *stack_top, uint32_t *parent_tid, uint32_t *child_tid, void (*function)(struct xw_process *),
-                     struct xw_process *argument) XW_HIDDEN;
+long xw_clone_helper(uint64_t flags, void *stack_top, uint32_t *parent_tid, uint32_t *child_tid,
+                     void (*function)(struct xw_process *), struct xw_process *argument) XW_HIDDEN;
 __asm__(".text\n"
         ".p2align 4\n"
         ".hidden xw_clone_helper\n"
@@ -40,11 +41,11 @@ __asm__(".text\n"
         "xw_clone_helper:\n"
         "    .cfi_startproc\n"
         "    sub $16, %rsi\n"
-        "    mov %r8, 0(%rsi)\n"   /* function */
-        "    mov %r9, 8(%rsi)\n"   /* argument */
-        "    mov %rcx, %r10\n"     /* child tid */
-        "    xor %r8d, %r8d\n"     /* no thread-local storage */
-        "    mov $56, %eax\n"      /* clone */
+        "    mov %r8, 0(%rsi)\n" /* function */
+        "    mov %r9, 8(%rsi)\n" /* argument */
+        "    mov %rcx, %r10\n"   /* child tid */
+        "    xor %r8d, %r8d\n"   /* no thread-local storage */
+        "    mov $56, %eax\n"    /* clone */
         "    syscall\n"
         "    test %rax, %rax\n"
         "    jz 1f\n"
@@ -54,14 +55,14 @@ __asm__(".text\n"
         "    pop %rax\n"
         "    pop %rdi\n"
         "    call *%rax\n"
-        "    mov $60, %eax\n"      /* exit, of this thread alone */
+        "    mov $60, %eax\n" /* exit, of this thread alone */
         "    xor %edi, %edi\n"
         "    syscall\n"
         "    hlt\n"
         "    .cfi_endproc\n"
         ".size xw_clone_helper, .-xw_clone_helper\n");
 
-/* --- the helper's own life: raw system calls, no %fs, no PLT -------------------------------------------------------------------- */
+/* --- the helper's own life: raw system calls, no %fs, no PLT --- */
 
 /* Leave what is the program's: its descriptors stay its own, and its working directory is not ours to keep busy. */
 static int settle(void)
@@ -77,8 +78,8 @@ static int settle(void)
 static int sleep_until(struct xw_helper *helper, uint32_t seen, uint64_t due_ns)
 {
     struct timespec64 until = {(int64_t)(due_ns / 1000000000u), (int64_t)(due_ns % 1000000000u)};
-    long result = xw_syscall(SYS_futex, &helper->wake, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME, seen, &until, 0,
-                             FUTEX_BITSET_MATCH_ANY);
+    long result = xw_syscall(SYS_futex, &helper->wake, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME,
+                             seen, &until, 0, FUTEX_BITSET_MATCH_ANY);
     if (result == E_TIMEDOUT || xw_clock_ns(CLOCK_REAL) >= due_ns)
         return 1;
     return result == 0 || result == E_AGAIN || result == E_INTR ? 0 : -1;
@@ -116,7 +117,7 @@ static void helper_main(struct xw_process *process)
     xw_perf_close(&process->perf);
 }
 
-/* --- start and stop --------------------------------------------------------------------------------------------------------------- */
+/* --- start and stop --- */
 
 static uint8_t *stack_of(struct xw_helper *helper)
 {
@@ -136,19 +137,20 @@ static int change_state(struct xw_helper *helper, uint32_t from, uint32_t to)
 
 static int may_start(const struct xw_helper *helper)
 {
-    return !__atomic_load_n(&helper->forbidden, __ATOMIC_ACQUIRE) && !__atomic_load_n(&helper->inhibited, __ATOMIC_ACQUIRE);
+    return !__atomic_load_n(&helper->forbidden, __ATOMIC_ACQUIRE) &&
+           !__atomic_load_n(&helper->inhibited, __ATOMIC_ACQUIRE);
 }
 
 void xw_heartbeat_start(void)
 {
-    const uint64_t flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_PARENT_SETTID |
-                           CLONE_CHILD_CLEARTID;
+    const uint64_t flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                           CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
     struct xw_process *process = xw_process;
     if (!xw_process_is_mine() || !may_start(&process->helper) ||
         !change_state(&process->helper, XW_HELPER_NONE, XW_HELPER_STARTING))
         return;
     struct xw_helper *helper = &process->helper;
-    process->hot.helper_after = ~0ul; /* wrappers need not look any more */
+    xw_set_helper_after(&process->hot, ~0ul); /* wrappers need not look any more */
     helper->stop = 0;
     helper->alive = 1;
     uint8_t *stack = stack_of(helper);
@@ -170,16 +172,21 @@ void xw_heartbeat_start(void)
     __atomic_store_n(&helper->state, XW_HELPER_RUNS, __ATOMIC_RELEASE);
 }
 
-static int is_gone(const struct xw_process *process) { return xw_syscall(SYS_tgkill, process->pid, process->helper.tid, 0) == -3; }
+static int is_gone(const struct xw_process *process)
+{
+    return xw_syscall(SYS_tgkill, process->pid, process->helper.tid, 0) == -3;
+}
 
-/* Wait until the kernel has cleared `alive` and then until it has forgotten the thread: the one comes before the other. */
+/* Wait until the kernel has cleared `alive` and then until it has forgotten the thread: the one comes before the other.
+ */
 static int wait_until_gone(struct xw_process *process)
 {
     const uint64_t give_up = xw_clock_ns(CLOCK_MONO) + STOP_TIMEOUT_NS;
     struct timespec64 step = {0, 5000000};
     uint32_t alive;
     while ((alive = __atomic_load_n(&process->helper.alive, __ATOMIC_ACQUIRE)) && xw_clock_ns(CLOCK_MONO) < give_up)
-        xw_syscall(SYS_futex, &process->helper.alive, FUTEX_WAIT, alive, &step); /* not private: the kernel wakes the shared key */
+        xw_syscall(SYS_futex, &process->helper.alive, FUTEX_WAIT, alive,
+                   &step); /* not private: the kernel wakes the shared key */
     while (!is_gone(process) && xw_clock_ns(CLOCK_MONO) < give_up)
         xw_syscall(SYS_sched_yield);
     return is_gone(process);
@@ -196,13 +203,13 @@ static void wait_for_others(const struct xw_helper *helper, uint32_t state, uint
 static void look_again_later(struct xw_process *process)
 {
     if (!process->hot.timing) {
-        process->hot.helper_after = 0;
+        xw_set_helper_after(&process->hot, 0);
         return;
     }
     struct xw_instant now;
     xw_process_instant(process, &now);
-    uint64_t hz = process->spool.header->tick_hz;
-    process->hot.helper_after = now.tick + (hz ? hz : RESTART_AFTER_NS) / 1000000000u * RESTART_AFTER_NS;
+    uint64_t hz = xw_tick_hz(process->spool.header);
+    xw_set_helper_after(&process->hot, now.tick + (hz ? hz : RESTART_AFTER_NS) / 1000000000u * RESTART_AFTER_NS);
 }
 
 void xw_heartbeat_stop(void)
@@ -243,7 +250,7 @@ static void stop_for_ever(struct xw_process *process)
 {
     __atomic_store_n(&process->helper.forbidden, 1, __ATOMIC_SEQ_CST);
     xw_heartbeat_stop();
-    process->hot.helper_after = ~0ul;
+    xw_set_helper_after(&process->hot, ~0ul);
 }
 
 void xw_heartbeat_forbid(void)

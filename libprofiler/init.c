@@ -7,7 +7,8 @@
  *     xw_mpi_started()     MPI_Init: heartbeat at once, segments
  *     xw_helper_due()      counters.c; in other processes the heartbeat starts once they live for two seconds
  *     xw_mpi_ending()      MPI_Finalize: the last segment
- *     xw_process_ends()    destructor, _exit: the last slice and the mark of a clean end, or the record of a short process
+ *     xw_process_ends()    destructor, _exit: the last slice and the mark of a clean end, or the record of a short
+ * process
  */
 #include "init.h"
 
@@ -30,7 +31,7 @@ extern char **environ __attribute__((weak));
 
 void *xw_next(const char *name) { return dlsym ? dlsym(NEXT_OBJECT, name) : NULL; }
 
-/* --- start ------------------------------------------------------------------------------------------------------------- */
+/* --- start --- */
 
 static int list_names(const char *list, const char *name)
 {
@@ -57,7 +58,8 @@ static int is_skipped(const char *skip)
     return list_names(skip, xw_basename(exe));
 }
 
-/* Whether a second thread would be in the way from the start: a filter on system calls, or other rights than the user's. */
+/* Whether a second thread would be in the way from the start: a filter on system calls, or other rights than the
+ * user's. */
 static int helper_is_unwanted(void)
 {
     return xw_syscall(SYS_prctl, PR_GET_SECCOMP) != SECCOMP_MODE_DISABLED ||
@@ -97,7 +99,7 @@ __attribute__((constructor)) static void begin(void)
     xw_mpi_attach();
 }
 
-/* --- MPI ----------------------------------------------------------------------------------------------------------------- */
+/* --- MPI --- */
 
 void xw_mpi_started(const char *kind, int rank, int ranks)
 {
@@ -125,7 +127,7 @@ void xw_mpi_ending(unsigned function)
         xw_process->segments.block = NULL;
 }
 
-/* --- end ------------------------------------------------------------------------------------------------------------------ */
+/* --- end --- */
 
 void xw_process_ends(enum xw_state state)
 {

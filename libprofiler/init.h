@@ -17,13 +17,13 @@ struct xw_totals {
     uint32_t perf_available;  /* bit per perf column */
 };
 
-/* MPI_Init has succeeded in the calling thread: remember who we are, start the heartbeat, the segments and their counters.
-   `kind` is "openmpi", "mpich" or "mpi5". Call once. */
+/* MPI_Init has succeeded in the calling thread: remember who we are, start the heartbeat, the segments and their
+   counters. `kind` is "openmpi", "mpich" or "mpi5". Call once. */
 void xw_mpi_started(const char *kind, int rank, int ranks) XW_HIDDEN;
 /* MPI_Finalize is about to run: closes the last segment, in the thread that called MPI_Init. */
 void xw_mpi_ending(unsigned function) XW_HIDDEN;
-/* The process says that it ends (destructor: XW_STATE_CLEAN; _exit, _Exit: XW_STATE_EXITED): stops the helper, closes the
-   last slice, marks the spool file. Counting goes on for whatever still runs. Does nothing in a vfork child. */
+/* The process says that it ends (destructor: XW_STATE_CLEAN; _exit, _Exit: XW_STATE_EXITED): stops the helper, closes
+   the last slice, marks the spool file. Counting goes on for whatever still runs. Does nothing in a vfork child. */
 void xw_process_ends(enum xw_state state) XW_HIDDEN;
 
 void xw_totals_read(struct xw_totals *totals) XW_HIDDEN;
@@ -32,8 +32,8 @@ uint64_t xw_ticks_to_ns(uint64_t ticks) XW_HIDDEN;
 void xw_count_lost(enum xw_lost what) XW_HIDDEN;
 
 /*
- * The next definition of a function behind us, NULL if there is none or nothing can be looked up now. Never sets dlerror's
- * state for a name that libc has. Wrappers keep the result in a static pointer.
+ * The next definition of a function behind us, NULL if there is none or nothing can be looked up now. Never sets
+ * dlerror's state for a name that libc has. Wrappers keep the result in a static pointer.
  */
 void *xw_next(const char *name) XW_HIDDEN;
 

@@ -17,8 +17,8 @@ struct xw_log {
     uint32_t used;
 };
 
-/* Make sure that a record of at most `length` bytes fits, moving on to the next chunk of the log's kind where it does not. Returns
-   whether the record will be the first of its chunk (1 or 0), -1 when there is no room. */
+/* Make sure that a record of at most `length` bytes fits, moving on to the next chunk of the log's kind where it does
+   not. Returns whether the record will be the first of its chunk (1 or 0), -1 when there is no room. */
 int xw_log_begin(struct xw_spool *spool, struct xw_log *log, uint32_t length) XW_HIDDEN;
 /* Write and commit the record, after xw_log_begin with at least its length. */
 void xw_log_append(struct xw_log *log, const uint8_t *payload, uint32_t length) XW_HIDDEN;

@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) long xw_syscall6(long n, long a, lo
 }
 
 #define xw_syscall(...) XW_SYSCALL_(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define XW_SYSCALL_(n, a, b, c, d, e, f, ...) \
+#define XW_SYSCALL_(n, a, b, c, d, e, f, ...)                                                                          \
     xw_syscall6((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 /* Whether a raw system call failed. */
@@ -58,7 +58,8 @@ static inline uint64_t xw_rdtsc(void)
     return ((uint64_t)high << 32) | low;
 }
 
-/* Add to a word that no other thread writes. One instruction, whose store other threads see as a whole; not atomic as a whole. */
+/* Add to a word that no other thread writes. One instruction, whose store other threads see as a whole; not atomic as a
+ * whole. */
 static inline __attribute__((always_inline)) void xw_add_to_own(uint64_t *word, uint64_t amount)
 {
     __asm__("addq %1, %0" : "+m"(*word) : "re"(amount));
@@ -72,9 +73,9 @@ static inline __attribute__((always_inline)) uintptr_t xw_stack_pointer(void)
 }
 
 /*
- * Whether the caller has a real thread control block. Sandboxes (Chromium's zygote) call libc with a made-up one, where any
- * access to thread-local storage faults. `self_offset` is where libc keeps a pointer to the block itself besides offset 0
- * (glibc: 16, others: 0).
+ * Whether the caller has a real thread control block. Sandboxes (Chromium's zygote) call libc with a made-up one, where
+ * any access to thread-local storage faults. `self_offset` is where libc keeps a pointer to the block itself besides
+ * offset 0 (glibc: 16, others: 0).
  */
 static inline int xw_tls_usable(uintptr_t self_offset)
 {

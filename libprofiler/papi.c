@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 
-/* --- libc and PAPI, found at run time; PAPI's header isn't needed to build ---------------------------------- */
+/* --- libc and PAPI, found at run time; PAPI's header isn't needed to build --- */
 
 extern void *dlopen(const char *name, int flags) __attribute__((weak));
 extern void *dlsym(void *library, const char *name) __attribute__((weak));
@@ -32,10 +32,14 @@ static int load_functions(void *library)
         const char *name;
         void *pointer;
     } functions[] = {
-        {"PAPI_library_init", &papi.library_init},         {"PAPI_create_eventset", &papi.create_eventset},
-        {"PAPI_add_named_event", &papi.add_named_event},   {"PAPI_start", &papi.start},
-        {"PAPI_read", &papi.read},                         {"PAPI_stop", &papi.stop},
-        {"PAPI_cleanup_eventset", &papi.cleanup_eventset}, {"PAPI_destroy_eventset", &papi.destroy_eventset},
+        {"PAPI_library_init", &papi.library_init},
+        {"PAPI_create_eventset", &papi.create_eventset},
+        {"PAPI_add_named_event", &papi.add_named_event},
+        {"PAPI_start", &papi.start},
+        {"PAPI_read", &papi.read},
+        {"PAPI_stop", &papi.stop},
+        {"PAPI_cleanup_eventset", &papi.cleanup_eventset},
+        {"PAPI_destroy_eventset", &papi.destroy_eventset},
     };
     for (unsigned i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         void *address = dlsym(library, functions[i].name);
@@ -56,11 +60,13 @@ static int initialise(void)
     return 0;
 }
 
-/* Load PAPI, unless the program has it already: the sets of one thread exclude each other, and the program's come first. */
+/* Load PAPI, unless the program has it already: the sets of one thread exclude each other, and the program's come
+ * first. */
 static int load(void)
 {
-    static const char *const names[] = {"libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0", "libpapi.so.7", "libpapi.so.6.0",
-                                        "libpapi.so.6",   "libpapi.so.5.7", "libpapi.so.5.6", "libpapi.so.5"};
+    static const char *const names[] = {"libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0",
+                                        "libpapi.so.7",   "libpapi.so.6.0", "libpapi.so.6",
+                                        "libpapi.so.5.7", "libpapi.so.5.6", "libpapi.so.5"};
     enum { N_NAMES = sizeof names / sizeof names[0] };
     if (!dlopen || !dlsym)
         return 0;
@@ -75,7 +81,7 @@ static int load(void)
     return library && load_functions(library) && initialise();
 }
 
-/* --- PAPI's descriptors ---------------------------------------------------------------------------------- */
+/* --- PAPI's descriptors --- */
 
 enum { MAX_DESCRIPTORS = 16 };
 
@@ -135,10 +141,10 @@ static uint64_t event_id(int fd)
     return xw_failed(xw_syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &id)) ? 0 : id;
 }
 
-/* --- counting -------------------------------------------------------------------------------------------- */
+/* --- counting --- */
 
-/* What may count into each slot, first that works. The software events are a test aid: machines without counters, virtual ones
-   mostly, walk the same path with them. They must be asked for by name (CROSSWIND_EVENTS). */
+/* What may count into each slot, first that works. The software events are a test aid: machines without counters,
+   virtual ones mostly, walk the same path with them. They must be asked for by name (CROSSWIND_EVENTS). */
 static const struct {
     uint32_t wanted; /* enum xw_perf_sample */
     uint32_t slot;

@@ -8,7 +8,7 @@
 
 enum { CALLING_THREAD = 0, ANY_PROCESSOR = -1, NO_GROUP = -1, MAX_THREADS = XW_PERF_MAX_FDS, MAX_ATTEMPTS = 3 };
 
-/* --- events -------------------------------------------------------------------------------------------- */
+/* --- events --- */
 
 /* What makes up one perf column: counts of `type`, each `raw.config` worth `raw.weight`. */
 struct recipe {
@@ -34,8 +34,8 @@ static int find_recipe(uint32_t event, struct recipe *recipe)
     return recipe->n != 0;
 }
 
-/* Open one event of one thread: the descriptor or -errno. Hardware counts user mode only, as the metric table says; software
-   events do so where the kernel allows an ordinary user nothing else. */
+/* Open one event of one thread: the descriptor or -errno. Hardware counts user mode only, as the metric table says;
+   software events do so where the kernel allows an ordinary user nothing else. */
 static long open_event(uint32_t type, uint64_t config, int tid)
 {
     struct perf_event_attr attr = {.type = type, .size = sizeof attr, .config = config};
@@ -85,7 +85,7 @@ int xw_perf_probe(uint32_t event)
     return 1;
 }
 
-/* --- open ------------------------------------------------------------------------------------------------ */
+/* --- open --- */
 
 /* The threads that are to be counted. */
 struct thread_set {
@@ -150,7 +150,8 @@ static long open_recipe(struct xw_perf *perf, uint32_t event, const struct recip
 {
     for (uint32_t i = 0; i < set->n * recipe->n; i++) {
         const struct xw_raw_event *raw = &recipe->raw[i % recipe->n];
-        long fd = perf->n_fds < XW_PERF_MAX_FDS ? open_event(recipe->type, raw->config, set->tid[i / recipe->n]) : -ENOSPC;
+        long fd =
+            perf->n_fds < XW_PERF_MAX_FDS ? open_event(recipe->type, raw->config, set->tid[i / recipe->n]) : -ENOSPC;
         if (fd == -ESRCH)
             continue;
         if (xw_failed(fd))
@@ -190,8 +191,8 @@ void xw_perf_open(struct xw_perf *perf, uint32_t wanted, int pid, int self_tid)
             perf->error[event] = ENOTDIR;
         return;
     }
-    /* A thread born meanwhile has inherited the events of its parent if those were open by then, and has none if they were not.
-       Which, nobody can tell: so try again from the start. */
+    /* A thread born meanwhile has inherited the events of its parent if those were open by then, and has none if they
+       were not. Which, nobody can tell: so try again from the start. */
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         close_from(perf, 0);
         list_threads(&set, self_tid);
@@ -201,9 +202,10 @@ void xw_perf_open(struct xw_perf *perf, uint32_t wanted, int pid, int self_tid)
     }
 }
 
-/* --- read and close -------------------------------------------------------------------------------------- */
+/* --- read and close --- */
 
-/* The count of one descriptor, extrapolated over the time in which other events had the counter; 0 if it can't be read. */
+/* The count of one descriptor, extrapolated over the time in which other events had the counter; 0 if it can't be read.
+ */
 static uint64_t read_event(int fd)
 {
     struct {
@@ -236,7 +238,7 @@ void xw_perf_close(struct xw_perf *perf)
     close_from(perf, 0);
 }
 
-/* --- in words -------------------------------------------------------------------------------------------- */
+/* --- in words --- */
 
 struct text {
     char *at, *end; /* `end` is kept for the final NUL */

@@ -2,8 +2,8 @@
  * Processor events for slices: perf events opened and read by the helper thread, in its private descriptor table.
  *
  * One event per thread that exists when it opens, with inherit_thread for those to come. Events die with the helper, so
- * sums carry over a stop (`base`). Raw system calls only. An event that can't be opened for every thread is given up as a
- * whole: a sum over some of the threads would be wrong without saying so.
+ * sums carry over a stop (`base`). Raw system calls only. An event that can't be opened for every thread is given up as
+ * a whole: a sum over some of the threads would be wrong without saying so.
  */
 #ifndef XW_PERF_H
 #define XW_PERF_H
@@ -35,7 +35,8 @@ void xw_perf_open(struct xw_perf *perf, uint32_t wanted, int pid, int self_tid) 
 void xw_perf_read(struct xw_perf *perf) XW_HIDDEN;
 /* Keep the sums and close (the helper is about to end). */
 void xw_perf_close(struct xw_perf *perf) XW_HIDDEN;
-/* Whether the event could be opened at all by this process for itself: one cheap try without leaving a descriptor. Any thread. */
+/* Whether the event could be opened at all by this process for itself: one cheap try without leaving a descriptor. Any
+ * thread. */
 int xw_perf_probe(uint32_t event) XW_HIDDEN;
 /* In words for the header, e.g. "perf: instructions; not there: flops (ENOENT)". */
 void xw_perf_describe(const struct xw_perf *perf, char *text, size_t size) XW_HIDDEN;

@@ -1,6 +1,6 @@
 /*
- * The numbered entries of a directory in /proc: the threads in /proc/self/task, the descriptors in /proc/self/fd. Raw system
- * calls only; the caller gives the memory, 1 KiB holds some 30 entries per system call.
+ * The numbered entries of a directory in /proc: the threads in /proc/self/task, the descriptors in /proc/self/fd. Raw
+ * system calls only; the caller gives the memory, 1 KiB holds some 30 entries per system call.
  *
  *     struct xw_proc_dir tasks;
  *     if (xw_proc_dir_open(&tasks, "/proc/self/task", buffer, sizeof buffer))
@@ -27,7 +27,8 @@ int xw_proc_dir_open(struct xw_proc_dir *dir, const char *path, char *buffer, si
 int xw_proc_dir_next(struct xw_proc_dir *dir) XW_HIDDEN;
 void xw_proc_dir_close(struct xw_proc_dir *dir) XW_HIDDEN;
 
-/* Read the digits at *text, which ends before `end`, and step over them. Saturates at UINT64_MAX; 0 if there are none. */
+/* Read the digits at *text, which ends before `end`, and step over them. Saturates at UINT64_MAX; 0 if there are none.
+ */
 uint64_t xw_parse_number(const char **text, const char *end) XW_HIDDEN;
 
 #endif

@@ -10,7 +10,13 @@ struct xw_process *xw_process;
 static uint32_t mapping; /* someone maps the pages of `xw_process`; once for a process and all its forked children */
 
 enum { CLOCK_REAL = 0, CLOCK_MONO = 1, CLOCK_OF_THREAD = 3, ESRCH_RESULT = -3, TIMEX_ERROR_STATE = 5 };
-enum { CALIBRATION_NS = 20000, MIN_FREE_BLOCKS = 4, SLICE_LOG_STEP = 65536, SEGMENT_LOG_STEP = 65536, SEGMENT_LOG_MAX_STEP = 1048576 };
+enum {
+    CALIBRATION_NS = 20000,
+    MIN_FREE_BLOCKS = 4,
+    SLICE_LOG_STEP = 65536,
+    SEGMENT_LOG_STEP = 65536,
+    SEGMENT_LOG_MAX_STEP = 1048576
+};
 
 int xw_process_is_mine(void)
 {
@@ -18,7 +24,7 @@ int xw_process_is_mine(void)
     return process && process->hot.generation && !process->sealed && process->pid == (uint32_t)xw_syscall(SYS_getpid);
 }
 
-/* --- clocks ------------------------------------------------------------------------------------------------------------ */
+/* --- clocks --- */
 
 void xw_process_instant(const struct xw_process *process, struct xw_instant *now)
 {
@@ -44,12 +50,13 @@ void xw_process_calibrate(struct xw_process *process)
 /* Whether the cycle counter runs at one rate in all states of the processor (CPUID 8000_0007h, EDX bit 8). */
 static int cycle_counter_is_invariant(void)
 {
-    uint32_t a = 0x80000007u, b, c = 0, d; /* every 64-bit processor has this leaf; a guest pays microseconds to ask for it */
+    uint32_t a = 0x80000007u, b, c = 0,
+             d; /* every 64-bit processor has this leaf; a guest pays microseconds to ask for it */
     __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
     return d >> 8 & 1;
 }
 
-/* --- set-up --------------------------------------------------------------------------------------------------------------- */
+/* --- set-up --- */
 
 /* The pages for `xw_process`, once: a forked child finds them zeroed. */
 static struct xw_process *map_pages(void)
@@ -88,7 +95,8 @@ static void choose_clock(struct xw_process *process)
     process->hot.cycle_counter = xw_config.timing && invariant;
 }
 
-/* The tick at which the helper may start if the counter ran at 1 GHz, the slowest there is: xw_helper_due corrects it. */
+/* The tick at which the helper may start if the counter ran at 1 GHz, the slowest there is: xw_helper_due corrects it.
+ */
 static uint64_t first_look_for_helper(const struct xw_process *process, const struct xw_instant *start)
 {
     if (process->helper.forbidden)
@@ -118,7 +126,7 @@ int xw_process_set_up(void)
     process->spool.header->tick_hz = process->hot.cycle_counter ? 0 : 1000000000u;
     process->slicer.begin_real_ns = now.real_ns;
     process->helper.forbidden = (uint32_t)xw_config.no_helper;
-    process->hot.helper_after = first_look_for_helper(process, &now);
+    xw_set_helper_after(&process->hot, first_look_for_helper(process, &now));
     __atomic_store_n(&process->hot.generation, (now.real_ns ^ (uint64_t)process->pid << 40) | 1, __ATOMIC_RELEASE);
     return 1;
 }
@@ -128,11 +136,12 @@ void xw_process_publish(struct xw_process *process)
     if (__atomic_exchange_n(&process->publishing, 1, __ATOMIC_ACQ_REL))
         return;
     xw_process_calibrate(process);
-    if (xw_spool_publish(&process->spool, &xw_config)) /* a new generation: each thread takes a block in the file at its next call */
+    if (xw_spool_publish(&process->spool,
+                         &xw_config)) /* a new generation: each thread takes a block in the file at its next call */
         __atomic_fetch_add(&process->hot.generation, 2, __ATOMIC_RELEASE);
 }
 
-/* --- room ------------------------------------------------------------------------------------------------------------------ */
+/* --- room --- */
 
 void xw_process_retire_blocks(struct xw_process *process)
 {
@@ -140,9 +149,11 @@ void xw_process_retire_blocks(struct xw_process *process)
     for (unsigned i = 1; (block = xw_spool_block(&process->spool, i)); i++) {
         uint32_t used = XW_SLOT_USED;
         if (__atomic_load_n(&block->head.state, __ATOMIC_ACQUIRE) != XW_SLOT_USED ||
-            xw_syscall(SYS_tgkill, process->pid, __atomic_load_n(&block->head.tid, __ATOMIC_RELAXED), 0) != ESRCH_RESULT)
+            xw_syscall(SYS_tgkill, process->pid, __atomic_load_n(&block->head.tid, __ATOMIC_RELAXED), 0) !=
+                ESRCH_RESULT)
             continue;
-        if (__atomic_compare_exchange_n(&block->head.state, &used, XW_SLOT_RETIRED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        if (__atomic_compare_exchange_n(&block->head.state, &used, XW_SLOT_RETIRED, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
             __atomic_fetch_add(&process->spool.free_blocks, 1, __ATOMIC_RELAXED);
     }
 }
@@ -160,7 +171,8 @@ void xw_process_make_segment_room(struct xw_process *process)
 {
     struct xw_spool *spool = &process->spool;
     if (xw_spool_is_published(spool) && xw_log_room(spool, &spool->segments) < XW_SEGMENT_LOW_WATER)
-        xw_spool_grow(spool, XW_CHUNK_SEGMENTS, chunk_step(spool, XW_CHUNK_SEGMENTS, SEGMENT_LOG_STEP, SEGMENT_LOG_MAX_STEP));
+        xw_spool_grow(spool, XW_CHUNK_SEGMENTS,
+                      chunk_step(spool, XW_CHUNK_SEGMENTS, SEGMENT_LOG_STEP, SEGMENT_LOG_MAX_STEP));
 }
 
 void xw_process_make_room(struct xw_process *process)
@@ -179,7 +191,7 @@ void xw_process_make_room(struct xw_process *process)
         xw_process_make_segment_room(process);
 }
 
-/* --- slices ---------------------------------------------------------------------------------------------------------------- */
+/* --- slices --- */
 
 static void read_clock_state(struct xw_slice_end *end)
 {
@@ -206,8 +218,10 @@ void xw_process_close_slice(struct xw_process *process, uint32_t flags, int self
     xw_process_stats_read(&process->stats, self_tid, process->scratch, sizeof process->scratch);
     xw_snapshot_fill(&process->snapshot, process->groups, &process->stats, &process->perf);
 
-    struct xw_slice_end end = {.real_ns = now.real_ns, .flags = flags, .slice_ns = process->spool.header->slice_ns,
-                               .tick_hz = process->spool.header->tick_hz};
+    struct xw_slice_end end = {.real_ns = now.real_ns,
+                               .flags = flags,
+                               .slice_ns = process->spool.header->slice_ns,
+                               .tick_hz = xw_tick_hz(process->spool.header)};
     read_clock_state(&end);
     end.cost_ns = xw_clock_ns(CLOCK_OF_THREAD) - cpu_before;
     if (!xw_slice_close(&process->slicer, &process->snapshot, &end, &process->spool, process->payload))

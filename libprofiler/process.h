@@ -55,10 +55,10 @@ struct xw_segments {
     uint64_t boundary_tick; /* when the closing collective began */
     uint64_t cpu_read_tick; /* when the CPU clock was read last */
     uint32_t has_counters;
-    struct xw_segment_reading begin;              /* where the running segment began */
-    struct xw_processor_reading processor_begin;  /* the same, for the processor */
-    struct xw_processor_reading processor_end;    /* where its computation ended */
-    struct {                                      /* what the next record has so far */
+    struct xw_segment_reading begin;             /* where the running segment began */
+    struct xw_processor_reading processor_begin; /* the same, for the processor */
+    struct xw_processor_reading processor_end;   /* where its computation ended */
+    struct {                                     /* what the next record has so far */
         uint64_t count, index, start_tick, signature, value[XW_N_SEG_FIELDS];
     } merged;
 };
@@ -66,7 +66,7 @@ struct xw_segments {
 struct xw_process {
     struct xw_hot hot; /* xw_hot points here */
     uint32_t pid;
-    uint32_t claimed; /* someone is setting up, or has */
+    uint32_t claimed;    /* someone is setting up, or has */
     uint32_t publishing; /* someone has begun, or done it */
     uint32_t ended;
     uint32_t sealed; /* seccomp: from now on not a single system call of ours */
@@ -90,7 +90,8 @@ int xw_process_is_mine(void) XW_HIDDEN;
 /* Whether the options have been read, reading them if that is possible already (init.c). */
 int xw_options_ready(void) XW_HIDDEN;
 
-/* Set this process up if it is not: spool file, counters. Returns 0 when that can't be done (yet). Any thread, any time. */
+/* Set this process up if it is not: spool file, counters. Returns 0 when that can't be done (yet). Any thread, any
+ * time. */
 int xw_process_set_up(void) XW_HIDDEN;
 
 /* Give the process its spool file: it calls MPI, or has lived long enough. The first call counts. */
@@ -102,7 +103,8 @@ void xw_process_close_slice(struct xw_process *process, uint32_t flags, int self
 /* All clocks at once, ticks as the wrappers read them. */
 void xw_process_instant(const struct xw_process *process, struct xw_instant *now) XW_HIDDEN;
 
-/* Reckon the rate of the tick from the time since the start, if that is long enough (20 us; the error is then some percent, and falls with every slice). */
+/* Reckon the rate of the tick from the time since the start, if that is long enough (20 us; the error is then some
+ * percent, and falls with every slice). */
 void xw_process_calibrate(struct xw_process *process) XW_HIDDEN;
 
 /* Mark the blocks of threads that have ended, so that others may take them over. Any thread. */

@@ -28,7 +28,8 @@ static void read_rusage(struct xw_process_stats *stats)
     struct rusage usage;
     if (xw_failed(xw_syscall(SYS_getrusage, RUSAGE_SELF, &usage)))
         return;
-    set(stats, XW_OS_CPU_SYSTEM_TIME, (uint64_t)usage.ru_stime.tv_sec * 1000000000u + (uint64_t)usage.ru_stime.tv_usec * 1000u);
+    set(stats, XW_OS_CPU_SYSTEM_TIME,
+        (uint64_t)usage.ru_stime.tv_sec * 1000000000u + (uint64_t)usage.ru_stime.tv_usec * 1000u);
     set(stats, XW_OS_CTX_VOLUNTARY, (uint64_t)usage.ru_nvcsw);
     set(stats, XW_OS_CTX_INVOLUNTARY, (uint64_t)usage.ru_nivcsw);
     set(stats, XW_OS_FAULTS_MINOR, (uint64_t)usage.ru_minflt);
@@ -94,7 +95,8 @@ static void schedstat_path(char path[32], int tid)
     path[length] = 0;
 }
 
-/* TID/schedstat: "running waiting timeslices", ns. Returns 0 when it can't be read (the thread ended, or no such kernel option). */
+/* TID/schedstat: "running waiting timeslices", ns. Returns 0 when it can't be read (the thread ended, or no such kernel
+ * option). */
 static int read_run_delay(int directory, int tid, uint64_t *delay)
 {
     char path[32], text[64];

@@ -11,8 +11,9 @@
 extern int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data) __attribute__((weak));
 
 /*
- * Detail before it is thinned out: after this many records, a record covers two neighbouring segments, after as many more four, and
- * so on. It depends on the number of cuts alone, so all ranks do the same at the same segment and stay aligned.
+ * Detail before it is thinned out: after this many records, a record covers two neighbouring segments, after as many
+ * more four, and so on. It depends on the number of cuts alone, so all ranks do the same at the same segment and stay
+ * aligned.
  */
 enum { RECORDS_PER_LEVEL = 32768 };
 
@@ -22,7 +23,7 @@ enum { CLOCK_OF_THREAD = 3, SHORT_COLLECTIVE_NS = 10000, SHORT_STRETCH_NS = 1000
 #define MAX_RECORD (XW_VARINT_MAX * (5u + XW_N_SEG_FIELDS))
 #define MAX_PREFIX (3u * XW_VARINT_MAX) /* index, count, start */
 
-/* --- call sites ---------------------------------------------------------------------------------------------------------- */
+/* --- call sites --- */
 
 enum { MAX_MODULES = 256 };
 static struct module {
@@ -80,7 +81,7 @@ void xw_segment_site(struct xw_thread_block *block, unsigned function, const voi
     xw_add(&block->head.site_hash, site ^ site >> 32);
 }
 
-/* --- readings ------------------------------------------------------------------------------------------------------------- */
+/* --- readings --- */
 
 /* What the owner's counters say now, in the terms of a segment. */
 static void read_counters(const struct xw_thread_block *block, struct xw_segment_reading *now)
@@ -106,11 +107,12 @@ static void read_counters(const struct xw_thread_block *block, struct xw_segment
 }
 
 /*
- * CPU time and processor counters where computation ends or begins. Reading a thread's CPU clock is a system call that takes longer
- * than many collectives. A stretch too short to have lost the processor in has run all the time: there its CPU time is
- * `estimate_ns`. Every millisecond at least the clock is read, so that estimates do not add up.
+ * CPU time and processor counters where computation ends or begins. Reading a thread's CPU clock is a system call that
+ * takes longer than many collectives. A stretch too short to have lost the processor in has run all the time: there its
+ * CPU time is `estimate_ns`. Every millisecond at least the clock is read, so that estimates do not add up.
  */
-static void read_processor(struct xw_segments *segments, struct xw_processor_reading *now, uint64_t estimate_ns, int read_clock)
+static void read_processor(struct xw_segments *segments, struct xw_processor_reading *now, uint64_t estimate_ns,
+                           int read_clock)
 {
     if (read_clock) {
         now->cpu_ns = xw_clock_ns(CLOCK_OF_THREAD);
@@ -153,10 +155,11 @@ void xw_segment_boundary(void)
     struct xw_segments *segments = &process->segments;
     segments->boundary_tick = xw_tick(xw_hot);
     const uint64_t stretch_ns = xw_ticks_to_ns(segments->boundary_tick - segments->begin.tick);
-    read_processor(segments, &segments->processor_end, segments->processor_begin.cpu_ns + stretch_ns, stretch_ns >= SHORT_STRETCH_NS);
+    read_processor(segments, &segments->processor_end, segments->processor_begin.cpu_ns + stretch_ns,
+                   stretch_ns >= SHORT_STRETCH_NS);
 }
 
-/* --- records -------------------------------------------------------------------------------------------------------------- */
+/* --- records --- */
 
 static uint64_t rise(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 

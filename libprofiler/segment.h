@@ -11,13 +11,14 @@
 
 /* The first segment begins here (end of MPI_Init, calling thread). */
 void xw_segment_start(void) XW_HIDDEN;
-/* Before a collective that will cut: reads CPU time and processor counters where computation ends. Cheap no-op elsewhere. */
+/* Before a collective that will cut: reads CPU time and processor counters where computation ends. Cheap no-op
+ * elsewhere. */
 void xw_segment_boundary(void) XW_HIDDEN;
 /* After it, when it succeeded and its counts are added (after xw_leave): ends the segment. */
 void xw_segment_cut(unsigned function) XW_HIDDEN;
 
-/* Add a call site to the signature of the running segment: the function and the return address relative to its module. Called by
-   every MPI wrapper of the outermost layer; some 2 ns. */
+/* Add a call site to the signature of the running segment: the function and the return address relative to its module.
+   Called by every MPI wrapper of the outermost layer; some 2 ns. */
 void xw_segment_site(struct xw_thread_block *block, unsigned function, const void *return_address) XW_HIDDEN;
 /* The loaded modules changed (Init, dlopen): read their address ranges again. */
 void xw_segment_modules_changed(void) XW_HIDDEN;

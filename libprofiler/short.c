@@ -14,7 +14,7 @@ enum { MAX_LOG_BYTES = 64 << 20 };
 /* Most bytes of a payload: the fixed part with its name, pairs of columns, quintuples of functions. */
 #define MAX_PAYLOAD (XW_VARINT_MAX * (9u + 2u * XW_N_COLUMNS + 5u * XW_N_FUNCTIONS) + 64u)
 
-/* --- the record -------------------------------------------------------------------------------------------------------- */
+/* --- the record --- */
 
 static uint8_t *put_name(uint8_t *at)
 {
@@ -109,9 +109,10 @@ static uint8_t *put_process(uint8_t *at, struct xw_process *process, enum xw_sta
     return put_columns(at, &process->snapshot, header->tick_hz);
 }
 
-/* --- the log ----------------------------------------------------------------------------------------------------------- */
+/* --- the log --- */
 
-/* JOB.STEP.uUID.CHECK.xwl; CHECK tells apart what the harmless characters no longer do, and other versions of the table. */
+/* JOB.STEP.uUID.CHECK.xwl; CHECK tells apart what the harmless characters no longer do, and other versions of the
+ * table. */
 static void log_name(char *name, size_t size)
 {
     uint32_t check = xw_crc32c((const uint8_t *)xw_table_text, xw_table_size);
@@ -169,8 +170,8 @@ static int open_log(struct xw_process *process)
     if (xw_failed(fd))
         return -1;
     struct stat st;
-    if (!xw_failed(xw_syscall(SYS_fstat, fd, &st)) && S_ISREG(st.st_mode) && st.st_uid == (uint32_t)xw_syscall(SYS_geteuid) &&
-        st.st_size < MAX_LOG_BYTES)
+    if (!xw_failed(xw_syscall(SYS_fstat, fd, &st)) && S_ISREG(st.st_mode) &&
+        st.st_uid == (uint32_t)xw_syscall(SYS_geteuid) && st.st_size < MAX_LOG_BYTES)
         return (int)fd;
     xw_syscall(SYS_close, fd);
     return -1;

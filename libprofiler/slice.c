@@ -1,6 +1,5 @@
 #include "slice.h"
 
-
 enum kind { XW_KIND_COUNTER, XW_KIND_GAUGE };
 enum source { XW_FROM_GROUP, XW_FROM_OS, XW_FROM_PERF };
 
@@ -68,8 +67,8 @@ static uint64_t field_of(const struct xw_quad *quad, unsigned field)
     }
 }
 
-void xw_snapshot_fill(struct xw_snapshot *snapshot, const struct xw_quad groups[XW_N_GROUPS], const struct xw_process_stats *stats,
-                      const struct xw_perf *perf)
+void xw_snapshot_fill(struct xw_snapshot *snapshot, const struct xw_quad groups[XW_N_GROUPS],
+                      const struct xw_process_stats *stats, const struct xw_perf *perf)
 {
     for (unsigned i = 0; i < XW_N_COLUMNS; i++) {
         const struct column *column = &columns[i];
@@ -105,7 +104,8 @@ static uint32_t slice_flags(const struct xw_slicer *slicer, const struct xw_slic
     if (!slicer->records)
         flags |= XW_SLICE_FIRST;
     /* It ends at its boundary, give or take a late wake-up; one that reaches a whole slice further slept through. */
-    if (end->real_ns > (index + 2) * end->slice_ns || ((flags & XW_SLICE_LAST) && end->real_ns > (index + 1) * end->slice_ns))
+    if (end->real_ns > (index + 2) * end->slice_ns ||
+        ((flags & XW_SLICE_LAST) && end->real_ns > (index + 1) * end->slice_ns))
         flags |= XW_SLICE_GAP;
     return flags;
 }
@@ -140,8 +140,8 @@ static uint8_t *encode_body(struct xw_slicer *slicer, const struct xw_snapshot *
     return at;
 }
 
-int xw_slice_close(struct xw_slicer *slicer, const struct xw_snapshot *now, const struct xw_slice_end *end, struct xw_spool *spool,
-                   uint8_t *payload)
+int xw_slice_close(struct xw_slicer *slicer, const struct xw_snapshot *now, const struct xw_slice_end *end,
+                   struct xw_spool *spool, uint8_t *payload)
 {
     const uint64_t index = slicer->begin_real_ns / end->slice_ns;
     uint8_t *const body = payload + XW_VARINT_MAX;
@@ -154,7 +154,8 @@ int xw_slice_close(struct xw_slicer *slicer, const struct xw_snapshot *now, cons
     if (first < 0)
         return 0;
     uint8_t prefix[XW_VARINT_MAX];
-    const uint32_t prefix_length = (uint32_t)(xw_put_varint(prefix, index - (first ? 0 : slicer->record_index)) - prefix);
+    const uint32_t prefix_length =
+        (uint32_t)(xw_put_varint(prefix, index - (first ? 0 : slicer->record_index)) - prefix);
     slicer->record_index = index;
     for (uint32_t i = 0; i < prefix_length; i++)
         body[(int32_t)i - (int32_t)prefix_length] = prefix[i];

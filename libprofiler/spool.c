@@ -10,10 +10,9 @@
 
 enum { PAGE = 4096 };
 
-
 static uint64_t round_up(uint64_t size, uint64_t unit) { return (size + unit - 1) / unit * unit; }
 
-/* --- the file ------------------------------------------------------------------------------------------------------ */
+/* --- the file --- */
 
 /* JOB.RANK.PID.TIME.xws */
 static void file_name(char *name, size_t size, const struct xw_config *config, uint64_t start_ns)
@@ -32,7 +31,8 @@ static void file_name(char *name, size_t size, const struct xw_config *config, u
     xw_text_add(&text, ".xws");
 }
 
-/* Whether [offset, offset + size) of the file is really there: a page that a full file system cannot give is a SIGBUS later. */
+/* Whether [offset, offset + size) of the file is really there: a page that a full file system cannot give is a SIGBUS
+ * later. */
 static int allocate(int fd, uint64_t offset, uint64_t size)
 {
     return !xw_failed(xw_syscall(SYS_fallocate, fd, 0, offset, size));
@@ -61,10 +61,11 @@ static uint8_t *create_file(int directory, const char *name, uint64_t size, stru
     return mapped;
 }
 
-/* --- chunks ------------------------------------------------------------------------------------------------------ */
+/* --- chunks --- */
 
 /* Readers may look at any moment: the entry is complete before it is counted. */
-static void add_chunk(struct xw_spool *spool, struct xw_spool_header *header, uint32_t kind, uint64_t offset, uint32_t size)
+static void add_chunk(struct xw_spool *spool, struct xw_spool_header *header, uint32_t kind, uint64_t offset,
+                      uint32_t size)
 {
     uint32_t n = header->n_chunks;
     header->chunk[n] = (struct xw_chunk){.offset = offset, .size = size, .kind = kind};
@@ -119,7 +120,8 @@ static struct layout first_layout(void)
 }
 
 /* Everything that a reader expects, in a file that has no name yet. */
-static void fill_file(struct xw_spool *spool, const struct xw_config *config, uint8_t *base, const struct layout *layout)
+static void fill_file(struct xw_spool *spool, const struct xw_config *config, uint8_t *base,
+                      const struct layout *layout)
 {
     struct xw_spool_header *header = (struct xw_spool_header *)base;
     memcpy(base + XW_HEADER_SIZE, xw_table_text, xw_table_size);
@@ -135,7 +137,8 @@ static void fill_file(struct xw_spool *spool, const struct xw_config *config, ui
     reserve_shared_block(spool, (struct xw_thread_block *)spool->chunk[0]);
 }
 
-/* Make the complete file under a temporary name in the directory and give it its own. Returns where it is mapped or NULL. */
+/* Make the complete file under a temporary name in the directory and give it its own. Returns where it is mapped or
+ * NULL. */
 static uint8_t *make_file(struct xw_spool *spool, const struct xw_config *config, int directory)
 {
     const struct layout layout = first_layout();
@@ -228,7 +231,7 @@ int xw_spool_grow(struct xw_spool *spool, uint32_t kind, uint32_t size)
     return xw_spool_is_published(spool) ? grow_file(spool, kind, size) : grow_memory(spool, kind, size);
 }
 
-/* --- thread blocks ------------------------------------------------------------------------------------------------ */
+/* --- thread blocks --- */
 
 static struct xw_thread_block *block_of(const struct xw_spool *spool, const struct xw_spool_header *header, unsigned i)
 {
@@ -239,7 +242,8 @@ static struct xw_thread_block *block_of(const struct xw_spool *spool, const stru
         uint32_t blocks = header->chunk[c].size / (uint32_t)sizeof(struct xw_thread_block);
         if (i < blocks)
             return (header == spool->memory ? (struct xw_thread_block *)header->chunk[c].offset
-                                            : (struct xw_thread_block *)spool->chunk[c]) + i;
+                                            : (struct xw_thread_block *)spool->chunk[c]) +
+                   i;
         i -= blocks;
     }
     return NULL;

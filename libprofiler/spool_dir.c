@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 /*
- * Open the spool directory, making it if its parent lets us (open to all and sticky: every user's processes write here).
- * A directory that another user could have planted or could rename files in is refused.
+ * Open the spool directory, making it if its parent lets us (open to all and sticky: every user's processes write
+ * here). A directory that another user could have planted or could rename files in is refused.
  */
 int xw_spool_open_directory(const char *path)
 {
@@ -32,7 +32,8 @@ void xw_spool_harmless(struct xw_text *text, const char *name)
 {
     for (; *name; name++) {
         char c = *name;
-        int harmless = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+        int harmless =
+            (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
         xw_text_char(text, harmless ? c : '_');
     }
 }

@@ -56,7 +56,8 @@ static void identify(struct xw_spool_header *header, const struct xw_config *con
     xw_copy(header->step_id, sizeof header->step_id, config->step_id);
 }
 
-void xw_spool_fill_header(struct xw_spool_header *header, const struct xw_config *config, const struct xw_instant *start)
+void xw_spool_fill_header(struct xw_spool_header *header, const struct xw_config *config,
+                          const struct xw_instant *start)
 {
     header->version = XW_SPOOL_VERSION;
     header->header_size = XW_HEADER_SIZE;

@@ -68,9 +68,10 @@ def read_frames(conn: Connection, job: JobRow, metrics: Collection[str] = _SERIE
     """The job's frames of these metrics; those that are zero everywhere are left out."""
     frames = {name: frame.values for name, frame in queries.get_frames(conn, job.key, metrics=list(metrics)).items()}
     processes = queries.get_processes(conn, job.key)
+    covered = queries.get_covered(conn, job.key)
     return JobFrames(
         frames=frames,
-        covered_ns=queries.get_covered(conn, job.key),
+        covered_ns=np.zeros((len(processes), job.n_slices), dtype=np.int64) if covered is None else covered,
         hosts=tuple(process.host for process in processes),
         ranks=np.array([process.rank is not None for process in processes], dtype=np.bool_),
     )

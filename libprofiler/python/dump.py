@@ -12,6 +12,7 @@ import numpy as np
 
 from crosswind.profile.layout import MAGIC as SPOOL_MAGIC
 from crosswind.profile.layout import QUAD_FIELDS, SHORT_MAGIC, SliceFlag
+from crosswind.profile.segments import SegmentTable
 from crosswind.profile.short import ShortLog, read_short_log
 from crosswind.profile.spool import SpoolFile, read_spool
 from crosswind.profile.store import read_profile
@@ -98,7 +99,7 @@ def _slice_records(file: SpoolFile) -> Iterator[Record]:
 def _segment_records(file: SpoolFile) -> Iterator[Record]:
     log = file.segments
     for i in range(len(log)):
-        fields = {n: int(getattr(log, n)[i]) for n in ("index", "count", "begin_tick", "signature")}
+        fields: dict[str, Any] = {n: int(getattr(log, n)[i]) for n in ("index", "count", "begin_tick", "signature")}
         function = int(log.function[i])
         fields["function"] = file.table.functions[function][0] if function < len(file.table.functions) else function
         yield "segment", fields | dict(zip(file.table.segment_fields, log.values[i].tolist(), strict=True))
@@ -147,9 +148,13 @@ def _profile_records(path: str | os.PathLike[str]) -> Iterator[Record]:
         values = {name: int(v[row, j]) for name, v in profile.slices.items() if v[row, j]}
         index, covered = profile.first_slice + j, int(profile.covered_ns[row, j])
         yield "slice", {"process": row, "index": index, "covered_ns": covered, "values": values}
-    table = profile.segments
-    for rank, s in np.argwhere(table.valid).tolist() if table else ():
-        head = {"rank": int(table.ranks[rank]), "index": int(table.index[s]), "count": int(table.stride[s])}
-        yield "segment", head | {name: column[rank, s].item() for name, column in table.columns.items()}
+    if profile.segments:
+        yield from _segments_of_ranks(profile.segments)
     for dropped, reason in profile.dropped_files:
         yield "dropped", {"path": dropped, "reason": reason}
+
+
+def _segments_of_ranks(table: SegmentTable) -> Iterator[Record]:
+    for rank, s in np.argwhere(table.valid).tolist():
+        head = {"rank": int(table.ranks[rank]), "index": int(table.index[s]), "count": int(table.stride[s])}
+        yield "segment", head | {name: column[rank, s].item() for name, column in table.columns.items()}

@@ -31,8 +31,8 @@ static inline int64_t get_svarint(const uint8_t **at)
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* Decode the record at `at` of a chunk; `previous` is the index of the record before in the chunk. Returns the bytes it takes, 0 at
-   the end of the chunk. */
+/* Decode the record at `at` of a chunk; `previous` is the index of the record before in the chunk. Returns the bytes it
+   takes, 0 at the end of the chunk. */
 static inline uint32_t decode_slice(const uint8_t *at, uint64_t previous, struct decoded_slice *slice)
 {
     uint32_t length, crc;

@@ -1,6 +1,6 @@
 /*
- * kill_target FILE THREADS: each thread writes single bytes to /dev/null for ever and notes each finished call in its own word of the
- * shared FILE, which survives a SIGKILL of this program: the truth that the profile is compared with.
+ * kill_target FILE THREADS: each thread writes single bytes to /dev/null for ever and notes each finished call in its
+ * own word of the shared FILE, which survives a SIGKILL of this program: the truth that the profile is compared with.
  */
 #include <fcntl.h>
 #include <pthread.h>

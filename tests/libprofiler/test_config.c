@@ -36,8 +36,9 @@ static void test_durations(void **state)
     assert_int_equal(READ("CROSSWIND_SLICE=500ms").slice_ns, 500000000u);
     assert_int_equal(READ("CROSSWIND_SLICE=10").slice_ns, 10000000000u);
     assert_int_equal(READ("CROSSWIND_SLICE=1s").slice_ns, 1000000000u);
-    const char *bad[] = {"CROSSWIND_SLICE=", "CROSSWIND_SLICE=0", "CROSSWIND_SLICE=1ms", "CROSSWIND_SLICE=4x", "CROSSWIND_SLICE=-4s",
-                         "CROSSWIND_SLICE=99999999999999999999999s", "CROSSWIND_SLICE=4 s"};
+    const char *bad[] = {"CROSSWIND_SLICE=",   "CROSSWIND_SLICE=0",   "CROSSWIND_SLICE=1ms",
+                         "CROSSWIND_SLICE=4x", "CROSSWIND_SLICE=-4s", "CROSSWIND_SLICE=99999999999999999999999s",
+                         "CROSSWIND_SLICE=4 s"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(READ(bad[i]).slice_ns, 4000000000u);
 }
@@ -81,10 +82,8 @@ static void test_batch_systems(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_too_long_text_is_refused),
+        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_switches),      cmocka_unit_test(test_too_long_text_is_refused),
         cmocka_unit_test(test_batch_systems),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

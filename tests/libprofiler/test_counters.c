@@ -120,8 +120,10 @@ static void test_nested_calls(void **state)
     xw_leave(call, 0, XW_G_MPI_IO, 8, 0);
     xw_totals_read(&after);
     assert_int_equal(after.group[XW_G_POSIX_NET_WRITE].calls - before.group[XW_G_POSIX_NET_WRITE].calls, 1);
-    assert_int_equal(after.group[XW_G_POSIX_NET_WRITE].ticks, before.group[XW_G_POSIX_NET_WRITE].ticks); /* the MPI call has it */
-    assert_int_equal(after.group[XW_G_POSIX_NET_READ].calls, before.group[XW_G_POSIX_NET_READ].calls);   /* one layer counts once */
+    assert_int_equal(after.group[XW_G_POSIX_NET_WRITE].ticks,
+                     before.group[XW_G_POSIX_NET_WRITE].ticks); /* the MPI call has it */
+    assert_int_equal(after.group[XW_G_POSIX_NET_READ].calls,
+                     before.group[XW_G_POSIX_NET_READ].calls); /* one layer counts once */
     assert_int_equal(after.group[XW_G_MPI_IO].calls - before.group[XW_G_MPI_IO].calls, 1);
 }
 

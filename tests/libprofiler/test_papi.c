@@ -1,7 +1,9 @@
 /*
- * PAPI in the application's thread: what it counts, and that nothing of the program is touched when the program takes its
- * descriptors away. Counting starts once per process, so each case runs in a child of its own.
+ * PAPI in the application's thread: what it counts, and that nothing of the program is touched when the program takes
+ * its descriptors away. Counting starts once per process, so each case runs in a child of its own.
  */
+#include "unit.h"
+
 #include "init.h"
 #include "papi.h"
 #include "perf.h"
@@ -18,10 +20,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum { TASK_CLOCK = 1u << XW_PERF_SW_TASK_CLOCK, PAGE_FAULTS = 1u << XW_PERF_SW_PAGE_FAULTS };
 enum { BOTH_SLOTS = 1u << XW_PAPI_INSTRUCTIONS | 1u << XW_PAPI_FLOPS };
@@ -41,14 +39,14 @@ static int kernel_has_software_events(void)
     return fd >= 0 && close(fd) == 0;
 }
 
-/* --- each case in a child: 0 passed, else the line that failed -------------------------------------------------- */
+/* --- each case in a child: 0 passed, else the line that failed --- */
 
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            return 1; \
-        } \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                    \
+            return 1;                                                                                                  \
+        }                                                                                                              \
     } while (0)
 
 static void run_in_child(int (*test)(void))
@@ -83,7 +81,7 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* --- cases ------------------------------------------------------------------------------------------------------ */
+/* --- cases --- */
 
 static int counts_what_the_thread_does(void)
 {
@@ -231,12 +229,12 @@ static int program_keeps_its_own_papi(void)
     return 0;
 }
 
-#define CASE(name) \
-    static void test_##name(void **unused) \
-    { \
-        (void)unused; \
-        need_papi(); \
-        run_in_child(name); \
+#define CASE(name)                                                                                                     \
+    static void test_##name(void **unused)                                                                             \
+    {                                                                                                                  \
+        (void)unused;                                                                                                  \
+        need_papi();                                                                                                   \
+        run_in_child(name);                                                                                            \
     }
 CASE(counts_what_the_thread_does)
 CASE(leaves_no_trace)
@@ -273,10 +271,14 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts_what_the_thread_does), cmocka_unit_test(test_leaves_no_trace),
-        cmocka_unit_test(test_gives_up_stolen_descriptors), cmocka_unit_test(test_stop_closes_no_stolen_descriptor),
-        cmocka_unit_test(test_stop_closes_own_descriptors), cmocka_unit_test(test_another_perf_event_is_not_ours),
-        cmocka_unit_test(test_not_loaded_without_events), cmocka_unit_test(test_program_keeps_its_own_papi),
+        cmocka_unit_test(test_counts_what_the_thread_does),
+        cmocka_unit_test(test_leaves_no_trace),
+        cmocka_unit_test(test_gives_up_stolen_descriptors),
+        cmocka_unit_test(test_stop_closes_no_stolen_descriptor),
+        cmocka_unit_test(test_stop_closes_own_descriptors),
+        cmocka_unit_test(test_another_perf_event_is_not_ours),
+        cmocka_unit_test(test_not_loaded_without_events),
+        cmocka_unit_test(test_program_keeps_its_own_papi),
         cmocka_unit_test(test_costs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

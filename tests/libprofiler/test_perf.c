@@ -1,4 +1,7 @@
-/* perf events of all threads, against getrusage, known loops and known page touches; and what happens where they can't be had. */
+/* perf events of all threads, against getrusage, known loops and known page touches; and what happens where they can't
+ * be had. */
+#include "unit.h"
+
 #include "flops.h"
 #include "perf.h"
 
@@ -13,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-
-enum { TASK_CLOCK = 1u << XW_PERF_SW_TASK_CLOCK, PAGE_FAULTS = 1u << XW_PERF_SW_PAGE_FAULTS, INSTRUCTIONS = 1u << XW_PERF_HW_INSTRUCTIONS };
+enum {
+    TASK_CLOCK = 1u << XW_PERF_SW_TASK_CLOCK,
+    PAGE_FAULTS = 1u << XW_PERF_SW_PAGE_FAULTS,
+    INSTRUCTIONS = 1u << XW_PERF_HW_INSTRUCTIONS
+};
 
 static struct xw_perf perf;
 
@@ -98,7 +101,8 @@ static void *spinner_with_child(void *arg)
     return NULL;
 }
 
-/* Two threads that exist when the events are opened, one born later, and one born of that one. Returns task clock / getrusage. */
+/* Two threads that exist when the events are opened, one born later, and one born of that one. Returns task clock /
+ * getrusage. */
 static double task_clock_ratio(void)
 {
     pthread_t thread[3];
@@ -121,12 +125,13 @@ static double task_clock_ratio(void)
     pthread_barrier_destroy(&barrier);
     assert_true(cpu > 900000000);
     double ratio = (double)perf.last[XW_PERF_SW_TASK_CLOCK] / (double)cpu;
-    print_message("task clock of 4 threads: %.4f s, getrusage %.4f s (%+.2f %%)\n", (double)perf.last[XW_PERF_SW_TASK_CLOCK] * 1e-9,
-                  (double)cpu * 1e-9, 100 * (ratio - 1));
+    print_message("task clock of 4 threads: %.4f s, getrusage %.4f s (%+.2f %%)\n",
+                  (double)perf.last[XW_PERF_SW_TASK_CLOCK] * 1e-9, (double)cpu * 1e-9, 100 * (ratio - 1));
     return ratio;
 }
 
-/* A missing thread is 25 % off. What the hypervisor steals counts in one clock and not in the other: hence up to three tries. */
+/* A missing thread is 25 % off. What the hypervisor steals counts in one clock and not in the other: hence up to three
+ * tries. */
 static void test_task_clock_of_all_threads(void **unused)
 {
     (void)unused;
@@ -180,11 +185,15 @@ static void test_page_faults(void **unused)
     xw_perf_read(&perf);
     uint64_t before = perf.last[XW_PERF_SW_PAGE_FAULTS];
     for (int page = 0; page < PAGES; page++)
-        __asm__ volatile("movb $1, (%0)" : : "r"(memory + (size_t)page * PAGE) : "memory"); /* sanitizers don't see it */
+        __asm__ volatile("movb $1, (%0)"
+                         :
+                         : "r"(memory + (size_t)page * PAGE)
+                         : "memory"); /* sanitizers don't see it */
     xw_perf_read(&perf);
     munmap(memory, (size_t)PAGES * PAGE);
     xw_perf_close(&perf);
-    assert_in_range(perf.last[XW_PERF_SW_PAGE_FAULTS] - before, PAGES, PAGES + 300); /* other threads of a sanitizer fault too */
+    assert_in_range(perf.last[XW_PERF_SW_PAGE_FAULTS] - before, PAGES,
+                    PAGES + 300); /* other threads of a sanitizer fault too */
 }
 
 /* The helper ends and another one starts: sums go on, and what happened in between is not counted. */
@@ -252,7 +261,8 @@ static void test_instructions(void **unused)
         assert_in_range(perf.last[XW_PERF_HW_INSTRUCTIONS] - before, 30000000, 30300000);
         assert_string_equal(text, "perf: instructions");
     } else {
-        print_message("no hardware counters here (errno %d): checked that this is said, not the count\n", perf.error[XW_PERF_HW_INSTRUCTIONS]);
+        print_message("no hardware counters here (errno %d): checked that this is said, not the count\n",
+                      perf.error[XW_PERF_HW_INSTRUCTIONS]);
         assert_int_equal(perf.failed, INSTRUCTIONS);
         assert_int_equal(perf.last[XW_PERF_HW_INSTRUCTIONS], 0);
         assert_true(perf.error[XW_PERF_HW_INSTRUCTIONS] > 0);
@@ -410,9 +420,18 @@ static void test_processor_is_the_one_of_cpuinfo(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_parse), TEST(test_task_clock_of_all_threads), TEST(test_helper_is_left_out), TEST(test_page_faults),
-        TEST(test_base_carries_over), TEST(test_scaling_weights_and_bad_reads), TEST(test_instructions), TEST(test_describe),
-        TEST(test_descriptor_limit), TEST(test_too_many_threads), TEST(test_foreign_proc), TEST(test_flops_table),
+        TEST(test_parse),
+        TEST(test_task_clock_of_all_threads),
+        TEST(test_helper_is_left_out),
+        TEST(test_page_faults),
+        TEST(test_base_carries_over),
+        TEST(test_scaling_weights_and_bad_reads),
+        TEST(test_instructions),
+        TEST(test_describe),
+        TEST(test_descriptor_limit),
+        TEST(test_too_many_threads),
+        TEST(test_foreign_proc),
+        TEST(test_flops_table),
         TEST(test_processor_is_the_one_of_cpuinfo),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* What the process statistics say, against what the test itself has just done. */
-#include "process_stats.h"
+#include "unit.h"
+
 #include "proc_dir.h"
+#include "process_stats.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,10 +15,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum { MIB = 1 << 20, PAGE = 4096 };
 
@@ -45,7 +43,8 @@ static void spin(clockid_t clock, uint64_t ns)
         ;
 }
 
-static uint64_t grown(const struct xw_process_stats *before, const struct xw_process_stats *after, enum xw_os_sample sample)
+static uint64_t grown(const struct xw_process_stats *before, const struct xw_process_stats *after,
+                      enum xw_os_sample sample)
 {
     assert_true(before->available & 1u << sample);
     assert_true(after->available & 1u << sample);
@@ -96,7 +95,10 @@ static void test_faults_and_memory(void **unused)
     madvise(memory, 64 * MIB, MADV_NOHUGEPAGE);
     struct xw_process_stats before = read_stats(0);
     for (int page = 0; page < PAGES; page++)
-        __asm__ volatile("movb $1, (%0)" : : "r"(memory + (size_t)page * PAGE) : "memory"); /* sanitizers don't see it */
+        __asm__ volatile("movb $1, (%0)"
+                         :
+                         : "r"(memory + (size_t)page * PAGE)
+                         : "memory"); /* sanitizers don't see it */
     struct xw_process_stats after = read_stats(0);
     munmap(memory, 64 * MIB);
     assert_in_range(grown(&before, &after, XW_OS_FAULTS_MINOR), PAGES, PAGES + 200);
@@ -244,10 +246,11 @@ static void check_run_delay(void)
     sched_setaffinity(0, sizeof all, &all);
     uint64_t ran = grown(&before, &after, XW_OS_CPU_TIME);
     uint64_t waited = grown(&before, &after, XW_OS_RUN_DELAY);
-    print_message("4 spinning threads on one processor: %.3f s wall, ran %.3f s, waited %.3f s\n", (double)wall * 1e-9, (double)ran * 1e-9,
-                  (double)waited * 1e-9);
+    print_message("4 spinning threads on one processor: %.3f s wall, ran %.3f s, waited %.3f s\n", (double)wall * 1e-9,
+                  (double)ran * 1e-9, (double)waited * 1e-9);
     uint64_t expected = N * wall - ran;
-    assert_in_range(waited, expected - expected / 20, expected + expected / 20); /* the kernel adds a wait when it ends */
+    assert_in_range(waited, expected - expected / 20,
+                    expected + expected / 20); /* the kernel adds a wait when it ends */
 }
 
 /* Twice: the delay of the first crew, which has ended, must neither hide that of the second nor be taken back. */
@@ -267,8 +270,8 @@ static int without_proc(void)
     if (!mkdtemp(directory) || chroot(directory))
         return 77;
     struct xw_process_stats stats = read_stats(0);
-    uint32_t expected = 1u << XW_OS_CPU_TIME | 1u << XW_OS_CPU_SYSTEM_TIME | 1u << XW_OS_CTX_VOLUNTARY | 1u << XW_OS_CTX_INVOLUNTARY |
-                        1u << XW_OS_FAULTS_MINOR | 1u << XW_OS_FAULTS_MAJOR;
+    uint32_t expected = 1u << XW_OS_CPU_TIME | 1u << XW_OS_CPU_SYSTEM_TIME | 1u << XW_OS_CTX_VOLUNTARY |
+                        1u << XW_OS_CTX_INVOLUNTARY | 1u << XW_OS_FAULTS_MINOR | 1u << XW_OS_FAULTS_MAJOR;
     for (unsigned i = 0; i < XW_N_OS; i++)
         if (!(expected & 1u << i) && stats.value[i])
             return 2;
@@ -311,9 +314,16 @@ static void test_cost(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse_number), cmocka_unit_test(test_cpu_time), cmocka_unit_test(test_faults_and_memory),
-        cmocka_unit_test(test_context_switches), cmocka_unit_test(test_io), cmocka_unit_test(test_storage),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_run_delay), cmocka_unit_test(test_no_proc), cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_parse_number),
+        cmocka_unit_test(test_cpu_time),
+        cmocka_unit_test(test_faults_and_memory),
+        cmocka_unit_test(test_context_switches),
+        cmocka_unit_test(test_io),
+        cmocka_unit_test(test_storage),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_run_delay),
+        cmocka_unit_test(test_no_proc),
+        cmocka_unit_test(test_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,8 +62,13 @@ static unsigned column_of(const char *name)
 
 static void close_at(struct bench *b, uint64_t real_ns, uint32_t flags)
 {
-    struct xw_slice_end end = {.real_ns = real_ns, .tick_hz = HZ, .slice_ns = SLICE_NS, .flags = flags, .clock_offset_ns = -5,
-                               .clock_max_error_us = 77, .cost_ns = 9000};
+    struct xw_slice_end end = {.real_ns = real_ns,
+                               .tick_hz = HZ,
+                               .slice_ns = SLICE_NS,
+                               .flags = flags,
+                               .clock_offset_ns = -5,
+                               .clock_max_error_us = 77,
+                               .cost_ns = 9000};
     assert_true(xw_slice_close(&b->slicer, &b->now, &end, &b->spool, b->payload));
 }
 

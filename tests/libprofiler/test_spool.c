@@ -156,7 +156,8 @@ static void expect_unpublished(const char *where)
     assert_false(xw_spool_is_published(spool));
     assert_int_equal(spool->memory->lost[XW_LOST_SPOOL], 1);
     assert_non_null(xw_spool_block(spool, 1));
-    assert_true(xw_spool_grow(spool, XW_CHUNK_THREADS, 4 * sizeof(struct xw_thread_block))); /* threads are still counted */
+    assert_true(
+        xw_spool_grow(spool, XW_CHUNK_THREADS, 4 * sizeof(struct xw_thread_block))); /* threads are still counted */
     free(spool);
 }
 

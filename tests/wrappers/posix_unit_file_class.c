@@ -2,12 +2,10 @@
  * Classes of files without a preloaded library: numbers of file systems against linux/magic.h, descriptors and names
  * against what this test opens itself.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "../libprofiler/unit.h"
+
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>

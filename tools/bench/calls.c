@@ -30,7 +30,8 @@ static void do_fwrite(long calls)
 
 int main(int argc, char **argv)
 {
-    static const struct kind kinds[] = {{"write", do_write, 10000, 1}, {"pwrite", do_pwrite, 10000, 1}, {"fwrite", do_fwrite, 100000, 1}};
+    static const struct kind kinds[] = {
+        {"write", do_write, 10000, 1}, {"pwrite", do_pwrite, 10000, 1}, {"fwrite", do_fwrite, 100000, 1}};
     int chunks = parse_chunks(argc, argv);
     null = open("/dev/null", O_WRONLY);
     stream = fopen("/dev/null", "w");

@@ -1,7 +1,7 @@
 /*
- * Time of one call, chunk by chunk: what every benchmark program does. A chunk is some thousands of calls between two readings of
- * the clock; the kinds of call take turns, so that a disturbance hits them all. One line is printed per chunk, "KIND NS", and run.py
- * takes medians.
+ * Time of one call, chunk by chunk: what every benchmark program does. A chunk is some thousands of calls between two
+ * readings of the clock; the kinds of call take turns, so that a disturbance hits them all. One line is printed per
+ * chunk, "KIND NS", and run.py takes medians.
  */
 #ifndef BENCH_CHUNKS_H
 #define BENCH_CHUNKS_H

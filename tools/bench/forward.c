@@ -1,7 +1,7 @@
 /*
  * What a wrapper costs at the least: a preload library that only forwards the calls which the benchmark makes. Built
- * twice, the second time with READ_TICKS: then it also reads the cycle counter before and after, and keeps the difference.
- * MPI's arguments are passed on as words; it needs no header and fits any MPI.
+ * twice, the second time with READ_TICKS: then it also reads the cycle counter before and after, and keeps the
+ * difference. MPI's arguments are passed on as words; it needs no header and fits any MPI.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -26,25 +26,25 @@ static inline uint64_t tick(void)
 #endif
 
 /* X(result type, name, parameters, arguments) */
-#define FUNCTIONS(X) \
-    X(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n)) \
-    X(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at)) \
-    X(ssize_t, pwrite64, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at)) \
-    X(size_t, fwrite, (const void *data, size_t size, size_t n, void *stream), (data, size, n, stream)) \
-    X(int, MPI_Comm_rank, (long a, long b), (a, b)) \
-    X(int, MPI_Send, (long a, long b, long c, long d, long e, long f), (a, b, c, d, e, f)) \
-    X(int, MPI_Recv, (long a, long b, long c, long d, long e, long f, long g), (a, b, c, d, e, f, g)) \
+#define FUNCTIONS(X)                                                                                                   \
+    X(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n))                                             \
+    X(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at))                              \
+    X(ssize_t, pwrite64, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at))                            \
+    X(size_t, fwrite, (const void *data, size_t size, size_t n, void *stream), (data, size, n, stream))                \
+    X(int, MPI_Comm_rank, (long a, long b), (a, b))                                                                    \
+    X(int, MPI_Send, (long a, long b, long c, long d, long e, long f), (a, b, c, d, e, f))                             \
+    X(int, MPI_Recv, (long a, long b, long c, long d, long e, long f, long g), (a, b, c, d, e, f, g))                  \
     X(int, MPI_Allreduce, (long a, long b, long c, long d, long e, long f), (a, b, c, d, e, f))
 
-#define FORWARD(type, name, parameters, arguments) \
-    static type(*real_##name) parameters; \
-    EXPORT type name parameters; \
-    type name parameters \
-    { \
-        BEGIN; \
-        type result = real_##name arguments; \
-        END; \
-        return result; \
+#define FORWARD(type, name, parameters, arguments)                                                                     \
+    static type(*real_##name) parameters;                                                                              \
+    EXPORT type name parameters;                                                                                       \
+    type name parameters                                                                                               \
+    {                                                                                                                  \
+        BEGIN;                                                                                                         \
+        type result = real_##name arguments;                                                                           \
+        END;                                                                                                           \
+        return result;                                                                                                 \
     }
 FUNCTIONS(FORWARD)
 

@@ -35,8 +35,9 @@ static void do_allreduce(long calls)
 
 int main(int argc, char **argv)
 {
-    static const struct kind kinds[] = {
-        {"MPI_Comm_rank", do_comm_rank, 200000, 1}, {"ping-pong", do_pingpong, 5000, 4}, {"MPI_Allreduce", do_allreduce, 8000, 1}};
+    static const struct kind kinds[] = {{"MPI_Comm_rank", do_comm_rank, 200000, 1},
+                                        {"ping-pong", do_pingpong, 5000, 4},
+                                        {"MPI_Allreduce", do_allreduce, 8000, 1}};
     int chunks = parse_chunks(argc, argv), ranks;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,8 +1,8 @@
 /*
  * Start a program many times, with one preload library after the other in turn, and print for each run
  *     VARIANT WALL_NS CPU_US MAXRSS_KIB EXIT
- * VARIANT counts the preload arguments from 0. Linked statically: until exec a child shares this program's memory, and the kernel
- * counts that into the child's peak.
+ * VARIANT counts the preload arguments from 0. Linked statically: until exec a child shares this program's memory, and
+ * the kernel counts that into the child's peak.
  *
  *     spawn ROUNDS PRELOAD... -- COMMAND ARGUMENT...        PRELOAD "" is the bare program
  */
@@ -55,8 +55,10 @@ static int run_once(int variant, const char *preload, char **command)
     }
     wait4(child, &status, 0, &usage);
     long long wall = now_ns() - begin;
-    long cpu = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000l + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
-    printf("%d %lld %ld %ld %d\n", variant, wall, cpu, usage.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    long cpu =
+        (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000l + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+    printf("%d %lld %ld %ld %d\n", variant, wall, cpu, usage.ru_maxrss,
+           WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     return 0;
 }
 

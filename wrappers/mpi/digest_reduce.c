@@ -142,8 +142,9 @@ static int can_reduce(void)
 }
 
 /*
- * Whether the numbers of all ranks came together. On MPI_COMM_WORLD itself: nothing of the program can follow on it, and making a
- * duplicate would call the program's attribute functions. An error must not reach the program's handler, which may abort.
+ * Whether the numbers of all ranks came together. On MPI_COMM_WORLD itself: nothing of the program can follow on it,
+ * and making a duplicate would call the program's attribute functions. An error must not reach the program's handler,
+ * which may abort.
  */
 static int reduce(void)
 {

@@ -10,8 +10,7 @@
 
 uint8_t xw_fd_class[XW_CLASS_FDS];
 
-/* --- file systems --------------------------------------------------------------------------------------------------
- */
+/* --- file systems --- */
 
 /*
  * File systems that are not on a local disk, by f_type. From linux/magic.h and the documentation of the vendors.
@@ -115,8 +114,7 @@ static int look_at(int fd, const char *path, uint32_t *mode, uint64_t *device)
     return 1;
 }
 
-/* --- descriptors ---------------------------------------------------------------------------------------------------
- */
+/* --- descriptors --- */
 
 static int is_sealed(void) { return xw_process && __atomic_load_n(&xw_process->sealed, __ATOMIC_RELAXED); }
 
@@ -155,8 +153,7 @@ void xw_class_forget_pair(const int fds[2], int result)
     xw_class_forget(fds[1]);
 }
 
-/* --- names ---------------------------------------------------------------------------------------------------------
- */
+/* --- names --- */
 
 enum xw_class xw_class_of_path(const char *path) { return is_sealed() ? XW_CLASS_OTHER : xw_path_class(path); }
 

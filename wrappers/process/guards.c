@@ -57,8 +57,7 @@ GUARDED(capset, (void *header, const void *data), (header, data), RAW(SYS_capset
 GUARDED(unshare, (int flags), (flags), RAW(SYS_unshare, flags))
 GUARDED(setns, (int fd, int type), (fd, type), RAW(SYS_setns, fd, type))
 
-/* --- prctl ---------------------------------------------------------------------------------------------------------
- */
+/* --- prctl --- */
 
 static __typeof__(prctl) *real_prctl;
 
@@ -75,11 +74,12 @@ static int is_of_one_thread(int option)
            option == PR_SET_KEEPCAPS;
 }
 
-/* Calls that can only be survived without another system call of ours, or without reading the cycle counter either. Giving up new
-   privileges is the step before a filter, which libseccomp installs by syscall(), unseen by us. */
+/* Calls that can only be survived without another system call of ours, or without reading the cycle counter either.
+   Giving up new privileges is the step before a filter, which libseccomp installs by syscall(), unseen by us. */
 static int is_sealing(int option, unsigned long value)
 {
-    return option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS || (option == PR_SET_TSC && value == PR_TSC_SIGSEGV);
+    return option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS ||
+           (option == PR_SET_TSC && value == PR_TSC_SIGSEGV);
 }
 
 static int forbids_cycle_counter(int option, unsigned long value)

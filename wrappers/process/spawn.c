@@ -12,8 +12,7 @@
 
 extern const char *Py_GetVersion(void) __attribute__((weak));
 
-/* --- fork ----------------------------------------------------------------------------------------------------------
- */
+/* --- fork --- */
 
 /* "3.12.1 (main, ...)" -> 312 */
 static int python_version(const char *text)
@@ -62,8 +61,7 @@ XW_EXPORT pid_t fork(void)
     return child;
 }
 
-/* --- threads and programs ------------------------------------------------------------------------------------------
- */
+/* --- threads and programs --- */
 
 XW_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                              void *argument)
