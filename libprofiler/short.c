@@ -115,7 +115,7 @@ static uint8_t *put_process(uint8_t *at, struct xw_process *process, enum xw_sta
  * table. */
 static void log_name(char *name, size_t size)
 {
-    uint32_t check = xw_crc32c((const uint8_t *)xw_table_text, xw_table_size);
+    uint32_t check = XW_METRIC_TABLE_CHECK ^ XW_FUNCTION_TABLE_CHECK * 7;
     check ^= xw_crc32c((const uint8_t *)&xw_config.job_id, sizeof xw_config.job_id);
     check ^= xw_crc32c((const uint8_t *)&xw_config.step_id, sizeof xw_config.step_id) * 3;
     check ^= xw_crc32c((const uint8_t *)&xw_config.slice_ns, sizeof xw_config.slice_ns) * 5;

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -174,6 +175,8 @@ def c_header(table: Table) -> str:
         "#define XW_COLUMNS(X) \\",
         *[_column_row(i, c) for i, c in enumerate(table.columns)],
         "",
+        "/* tells this table from others */",
+        f"#define XW_METRIC_TABLE_CHECK 0x{zlib.crc32(table_text(table).encode()):08x}u",
         "#define XW_METRIC_TABLE_TEXT \\",
         *[f'    "{line}\\n" \\' for line in table_text(table).splitlines()],
         "",
