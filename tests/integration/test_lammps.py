@@ -1,4 +1,4 @@
-"""LAMMPS, a program that nobody here wrote: Crosswind counts what strace and another MPI tool count."""
+"""LAMMPS, a program that nobody here wrote: its bytes are those that strace sees, and it yields an estimate."""
 
 import re
 import shutil
@@ -9,8 +9,8 @@ import pytest
 
 from crosswind.analysis import estimate_profile
 from crosswind.profile import summarize
-from support.mpi_runs import Part, program, run
-from support.preload import LIBRARY, environment, profile
+from support.mpi_runs import Part, run
+from support.preload import environment, profile
 
 INPUT = Path(__file__).with_name("lammps.in")
 WRITE = re.compile(r"^(?:\d+ +)?(?:write|writev|pwrite64|pwritev)\(\d+<(/[^>]*)>.*\) += (\d+)$")
@@ -50,18 +50,13 @@ def test_bytes_equal_strace(tmp_path):
 
 
 @needs_lammps
-def test_mpi_calls_equal_another_tool(tmp_path):
-    """A PMPI tool preloaded behind Crosswind counts two functions on its own; and the run yields an estimate."""
-    tool = program("mpi_tool_preload", "openmpi")
+@pytest.mark.skipif(not shutil.which("mpirun.openmpi"), reason="Open MPI is not installed: no mpirun.openmpi")
+def test_a_run_yields_segments_and_an_estimate(tmp_path):
     spool = tmp_path / "spool"
     spool.mkdir()
-    done = run("openmpi", [Part(2, lammps("-log", "none"))], spool, preload=(LIBRARY, tool), cwd=tmp_path)
+    done = run("openmpi", [Part(2, lammps("-log", "none"))], spool, cwd=tmp_path)
     assert done.status == 0, done.err
-    said = re.findall(r"tool: (\d+) MPI_Allreduce, (\d+) MPI_Send", done.out)
-    assert len(said) == 2
-    counted = [(done.calls(r)["MPI_Allreduce"][0], done.calls(r)["MPI_Send"][0]) for r in (0, 1)]
-    assert sorted(counted) == sorted((int(a), int(s)) for a, s in said)
-    assert min(counted)[0] > 200  # thermo output reduces every step
+    assert done.calls(0)["MPI_Allreduce"][0] > 200  # thermo output reduces every step
 
     found = profile(spool)
     assert found.segments is not None

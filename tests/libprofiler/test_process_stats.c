@@ -249,8 +249,9 @@ static void check_run_delay(void)
     print_message("4 spinning threads on one processor: %.3f s wall, ran %.3f s, waited %.3f s\n", (double)wall * 1e-9,
                   (double)ran * 1e-9, (double)waited * 1e-9);
     uint64_t expected = N * wall - ran;
-    assert_in_range(waited, expected - expected / 20,
-                    expected + expected / 20); /* the kernel adds a wait when it ends */
+    /* The kernel adds a wait when it ends: each thread may bring one from before, longer where others want the
+     * processor. */
+    assert_in_range(waited, expected - expected / 20, expected + expected / 4);
 }
 
 /* Twice: the delay of the first crew, which has ended, must neither hide that of the second nor be taken back. */

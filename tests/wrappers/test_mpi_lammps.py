@@ -28,7 +28,9 @@ fix 1 all nve
 thermo 10
 run 300
 """
-TIMES = re.compile(r"Loop time|Performance:|CPU use|Total wall time|^(Pair|Neigh|Comm|Output|Modify|Other) |^tool: ")
+TIMES = re.compile(
+    r"CPU = |Loop time|Performance:|CPU use|Total wall time|^(Pair|Neigh|Comm|Output|Modify|Other) |^tool: "
+)
 
 
 def _physics(output: str) -> list[str]:
