@@ -8,11 +8,13 @@
 #include "spool_dir.h"
 #include "spool_header.h"
 #include "text.h"
+#include "write_signals.h"
 
 enum { MAX_LOG_BYTES = 64 << 20 };
 
 /* Most bytes of a payload: the fixed part with its name, pairs of columns, quintuples of functions. */
 #define MAX_PAYLOAD (XW_VARINT_MAX * (9u + 2u * XW_N_COLUMNS + 5u * XW_N_FUNCTIONS) + 64u)
+#define MAX_RECORD (8u + MAX_PAYLOAD + 3u)
 
 /* --- the record --- */
 
@@ -171,15 +173,16 @@ static int open_log(struct xw_process *process)
         return -1;
     struct stat st;
     if (!xw_failed(xw_syscall(SYS_fstat, fd, &st)) && S_ISREG(st.st_mode) &&
-        st.st_uid == (uint32_t)xw_syscall(SYS_geteuid) && st.st_size < MAX_LOG_BYTES)
+        st.st_uid == (uint32_t)xw_syscall(SYS_geteuid) && st.st_size < MAX_LOG_BYTES &&
+        xw_file_limit_allows((uint64_t)st.st_size + MAX_RECORD)) /* half a record would end the log for all */
         return (int)fd;
     xw_syscall(SYS_close, fd);
     return -1;
 }
 
-void xw_short_append(struct xw_process *process, enum xw_state state, const struct xw_instant *end)
+static void append(struct xw_process *process, enum xw_state state, const struct xw_instant *end)
 {
-    static uint8_t record[8 + MAX_PAYLOAD + 3]; /* one thread ends a process */
+    static uint8_t record[MAX_RECORD]; /* one thread ends a process */
     static struct xw_quad total[XW_N_FUNCTIONS];
     const uint32_t functions = sum_functions(&process->spool, total);
     if (!functions)
@@ -195,4 +198,11 @@ void xw_short_append(struct xw_process *process, enum xw_state state, const stru
     memcpy(record + 4, &crc, 4);
     xw_syscall(SYS_write, fd, record, 8 + (length + 3u) / 4u * 4u);
     xw_syscall(SYS_close, fd);
+}
+
+void xw_short_append(struct xw_process *process, enum xw_state state, const struct xw_instant *end)
+{
+    const struct xw_write_signals signals = xw_write_signals_hold();
+    append(process, state, end);
+    xw_write_signals_release(&signals);
 }

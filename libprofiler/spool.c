@@ -7,6 +7,7 @@
 
 #include "spool_dir.h"
 #include "spool_header.h"
+#include "write_signals.h"
 
 enum { PAGE = 4096 };
 
@@ -35,7 +36,10 @@ static void file_name(char *name, size_t size, const struct xw_config *config, u
  * later. */
 static int allocate(int fd, uint64_t offset, uint64_t size)
 {
-    return !xw_failed(xw_syscall(SYS_fallocate, fd, 0, offset, size));
+    const struct xw_write_signals signals = xw_write_signals_hold();
+    const long result = xw_syscall(SYS_fallocate, fd, 0, offset, size);
+    xw_write_signals_release(&signals);
+    return !xw_failed(result);
 }
 
 static uint8_t *map(int fd, uint64_t offset, uint64_t size)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from crosswind.profile import read_short_log
 from support.harm_cases import CASES, Case
 from support.preload import LIBRARY, PROGRAMS, environment
 
@@ -101,6 +102,23 @@ def test_program_does_not_notice(case, setting, tmp_path):
     assert list(spool.iterdir()) == []
     assert parts(case, run(case, tmp_path, SETTINGS[setting], spool)) == parts(case, bare)
     assert list(spool.iterdir()) or case.leaves_nothing, "the library was not there"
+
+
+def test_a_limited_process_leaves_the_log_whole(tmp_path):
+    """RLIMIT_FSIZE cuts a write short: half a record would hide those of all later processes."""
+    script = "cat /etc/hostname; (ulimit -f $((($(stat -c %%s $CROSSWIND_SPOOL/*.xwl) + 1023) / 1024)); %s); %s"
+    one = "for i in $(seq 20); do cat /etc/hostname; done"
+    tmp_path.chmod(0o1777)
+    subprocess.run(
+        ["bash", "-c", script % (one, one)],
+        env=environment(tmp_path),
+        stdout=subprocess.DEVNULL,
+        check=True,
+        timeout=60,
+    )
+    (log,) = (read_short_log(path) for path in tmp_path.glob("*.xwl"))
+    assert log.problems == ()
+    assert [log.names[exe] for exe in log.exe].count("cat") >= 21
 
 
 # --- spool directories that are of no use -------------------------------------------------------------------------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
+import subprocess
 import time
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 
 from support import mpi_runs
 from support.mpi_runs import Part
+from support.preload import environment
 
 
 def _digest(result: mpi_runs.Run) -> list[str]:
@@ -86,3 +90,31 @@ def test_finalize_after_main(tmp_path: Path, mpi: str) -> None:
     extra = {"CROSSWIND_DIGEST": "short"}
     lines = _digest(mpi_runs.run_program("mpi_end", mpi, 2, tmp_path / "spool", "atexit", extra=extra))
     assert "2 ranks on 1 node" in lines[0]
+
+
+def _run_alone(mpi: str, spool: Path, stderr: int) -> int:
+    """The exit status of one rank without a launcher, with the descriptor as its standard error."""
+    env = {**environment(spool), "CROSSWIND_DIGEST": "short"}
+    program = mpi_runs.program("mpi_plain", mpi)
+    return subprocess.run([program], env=env, stdout=subprocess.DEVNULL, stderr=stderr, timeout=30).returncode
+
+
+@pytest.mark.parametrize("mpi", mpi_runs.MPIS)
+def test_nobody_reads_it(tmp_path: Path, mpi: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        assert _run_alone(mpi, tmp_path / "spool", writer) == 0
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.parametrize("mpi", mpi_runs.MPIS)
+def test_a_full_pipe_does_not_hold_the_program_up(tmp_path: Path, mpi: str) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, bytes(fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ)))
+    try:
+        assert _run_alone(mpi, tmp_path / "spool", writer) == 0
+    finally:
+        os.close(reader)
+        os.close(writer)

@@ -1,6 +1,7 @@
 #include "digest_reduce.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -8,6 +9,7 @@
 #include "config.h"
 #include "digest.h"
 #include "text.h"
+#include "write_signals.h"
 
 #define STDERR 2
 #define TEXT_SIZE 32768u
@@ -173,18 +175,29 @@ static void read_program(char *name, size_t size)
     xw_copy(name, size, xw_basename(path));
 }
 
+/* Where nobody reads a full pipe, a write would never end: so much fits whenever there is room at all. */
+enum { MAX_WRITE = 4096, WRITE_TIMEOUT_MS = 1000 };
+
+static int can_write(int fd)
+{
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+    return xw_syscall(SYS_poll, &room, 1, WRITE_TIMEOUT_MS) == 1;
+}
+
 static void write_stderr(const char *text, size_t size)
 {
     struct file now = file_of(STDERR);
     if (!now.inode || now.device != stderr_file.device || now.inode != stderr_file.inode)
         return;
-    while (size) {
-        long written = xw_syscall(SYS_write, STDERR, text, size);
+    const struct xw_write_signals signals = xw_write_signals_hold();
+    while (size && can_write(STDERR)) {
+        long written = xw_syscall(SYS_write, STDERR, text, size < MAX_WRITE ? size : MAX_WRITE);
         if (xw_failed(written) || !written)
-            return;
+            break;
         text += written;
         size -= (size_t)written;
     }
+    xw_write_signals_release(&signals);
 }
 
 static void print(int alone)
