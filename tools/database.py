@@ -30,10 +30,10 @@ def db_option(*, required: bool) -> Callable[[Callable[..., Any]], Callable[...,
 
 def job_from_database(url: str, job_id: str) -> Profile:
     """The newest step of the job of that id. CommandError: there is none."""
-    from crosswind.db.connection import open_database
+    from crosswind.db.connection import open_database, reading
     from crosswind.db.queries import find_jobs, get_profile
 
-    with open_database(url, create=False).connect() as connection:
+    with reading(open_database(url, create=False)) as connection:
         for job in find_jobs(connection, job_id):
             profile = get_profile(connection, job.key)
             if profile is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -58,10 +60,11 @@ def export(profile: Profile, what: str, form: str, output: Path | None) -> None:
 
     CommandError: the profile has no segments, or there is no pyarrow.
     """
-    if (what, form) == ("segments", "csv"):
-        _write_segment_csv(profile, output)
-    else:
-        WRITERS[form](TABLES[what](profile), output)
+    with _whole(output) as path:
+        if (what, form) == ("segments", "csv"):
+            _write_segment_csv(profile, path)
+        else:
+            WRITERS[form](TABLES[what](profile), path)
 
 
 def _load(name: str, db: str | None) -> Profile:
@@ -72,6 +75,23 @@ def _load(name: str, db: str | None) -> Profile:
 
         return read_profile(path)
     return job_from_database(db, name)
+
+
+@contextmanager
+def _whole(output: Path | None) -> Iterator[Path | None]:
+    """Where to write, so that a file appears whole or not at all: half a table reads like a whole one."""
+    if output is None or (output.exists() and not output.is_file()):  # stdout, a pipe, a device
+        yield output
+        return
+    target = output.resolve()
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        yield part
+        part.replace(target)
+    except OSError as error:
+        raise CommandError(f"{output}: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _segment_table(profile: Profile) -> SegmentTable:

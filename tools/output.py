@@ -59,12 +59,14 @@ def si(value: float, unit: str = "") -> str:
 @contextmanager
 def step(text: str) -> Iterator[None]:
     """Tell on stderr what goes on if it takes longer than two seconds: a spinner on a terminal, elsewhere two lines."""
+    text = one_line(text)
     begin = time.monotonic()
     timer = threading.Timer(SLOW_S, click.echo, args=(f"{text} ...",), kwargs={"err": True})
     if sys.stderr.isatty():
         from rich.console import Console
+        from rich.text import Text
 
-        with Console(stderr=True).status(text):
+        with Console(stderr=True).status(Text(text)):  # as it is: brackets of a file name are no markup
             yield
     else:
         timer.start()

@@ -155,8 +155,8 @@ def _write_profiles(spool: Path, target: Path) -> None:
         return
     if not profiles:
         click.echo(
-            "crosswind run: no profile: no process loaded the library "
-            "(static, set-user-ID and 32-bit programs are not seen)",
+            "crosswind run: no profile: no process left counts (static, set-user-ID and 32-bit programs are not seen, "
+            "nor what ends within seconds without I/O or by a signal)",
             err=True,
         )
     shutil.rmtree(spool, ignore_errors=True)

@@ -22,6 +22,7 @@ CSV_COLUMNS: tuple[str, ...] = (
     "p2p_calls", "p2p_bytes", "coll_calls", "coll_bytes", "io_calls", "io_bytes", "sig",
 )  # fmt: skip
 REQUIRED_COLUMNS: tuple[str, ...] = ("seg", "rank", "dur_us")
+MAX_HEAD_BYTES = 1 << 16
 MAX_CSV_BYTES = 4 << 30
 MAX_RANKS = 1 << 22
 MAX_CELLS = 1 << 27
@@ -94,11 +95,10 @@ def read_csv(path: str | os.PathLike[str]) -> SegmentTable:
     Raises FormatError, with the number of the line where one is at fault, and OSError when it can't be opened.
     """
     with open(path, "rb") as file:
-        raw = file.read(MAX_CSV_BYTES + 1)
-    if len(raw) > MAX_CSV_BYTES:
+        names = _column_names(file.readline(MAX_HEAD_BYTES), path)  # first: what is no CSV need not be read whole
+        body = file.read(MAX_CSV_BYTES + 1)
+    if len(body) > MAX_CSV_BYTES:
         raise FormatError(path, f"is larger than {MAX_CSV_BYTES >> 30} GiB")
-    head, _, body = raw.partition(b"\n")
-    names = _column_names(head, path)
     values = _numbers(body, names, path)
     return _table(values, path)
 

@@ -1,6 +1,9 @@
 """Every verb: its help, wrong usage, errors in one line."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -73,6 +76,36 @@ def test_escape_sequences_of_a_file_name_reach_no_terminal(crosswind, tmp_path):
     assert result.returncode == 1
     assert "\x1b" not in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_brackets_of_a_file_name_are_no_markup(environment, tmp_path):
+    """The spinner is for terminals only, so this takes one."""
+    folder = tmp_path / "[" / "x]"
+    folder.mkdir(parents=True)
+    (folder / "foreign.xwp").write_bytes(b"x")
+    leader, terminal = os.openpty()
+    command = [sys.executable, "-m", "crosswind.tools", "show", "[/x]/foreign.xwp"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    try:
+        while part := os.read(leader, 4096):
+            shown += part
+    except OSError:
+        pass  # the terminal has no other end any more
+    finally:
+        os.close(leader)
+    assert process.wait(timeout=30) == 1
+    assert b"Traceback" not in shown
+    assert b"[/x]/foreign.xwp: is not a Crosswind profile" in shown
+
+
+def test_an_endless_file_is_no_csv(crosswind):
+    result = crosswind("estimate", "/dev/zero")
+    assert result.returncode == 1
+    assert result.stderr == (
+        "crosswind estimate: /dev/zero: line 1: is no segment CSV, it has no column seg, rank, dur_us\n"
+    )
 
 
 def test_info(crosswind, built):

@@ -1,14 +1,18 @@
 """`crosswind export`: what is written can be read back and has the planted numbers."""
 
 import csv
+import errno
 import io
 import json
+import os
 
 import numpy as np
 import pytest
 
-from crosswind.profile import write_profile
+from crosswind.profile import read_profile, write_profile
 from crosswind.profile.segments import CSV_COLUMNS
+from crosswind.tools import export as export_module
+from crosswind.tools.errors import CommandError
 from support.profiles import make_lammps, make_writer
 
 
@@ -73,6 +77,29 @@ def test_a_job_of_the_database(crosswind, profile_file):
     unknown = crosswind("export", "9999", extra={"CROSSWIND_DB": url})
     assert unknown.returncode == 1
     assert unknown.stderr == "crosswind export: 9999: neither a file nor a job in the database\n"
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_file_that_cannot_be_written_whole_keeps_the_old_one(profile_file, tmp_path, monkeypatch, form):
+    output = tmp_path / "s"
+    output.write_text("old")
+
+    def fail(*_: object) -> None:
+        (tmp_path / f".s.{os.getpid()}.part").write_text("half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(export_module, "_write_segment_csv", fail)
+    monkeypatch.setitem(export_module.WRITERS, form, fail)
+    with pytest.raises(CommandError, match=f"{output}: No space left on device"):
+        export_module.export(read_profile(profile_file), "segments", form, output)
+    assert output.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted({"s", profile_file.name})
+
+
+def test_a_device_is_written_in_place(crosswind, profile_file):
+    result = crosswind("export", profile_file, "-o", "/dev/stdout")
+    assert result.returncode == 0, result.stderr
+    assert len(rows(result.stdout)) == 6000
 
 
 def test_a_profile_without_segments_says_what_there_is(crosswind, tmp_path):

@@ -236,6 +236,15 @@ def test_phone_has_no_sideways_scrolling(browser, address: str, jobs: Jobs, path
     watched.context.close()
 
 
+def test_the_list_shows_interference_on_a_phone(browser, address: str) -> None:
+    watched = Watched(browser, address, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = watched.open("/")
+    marks = [mark.bounding_box() for mark in page.locator("td.interference").all()]
+    assert marks
+    assert all(box and box["x"] + box["width"] <= 390 for box in marks)
+    watched.context.close()
+
+
 def test_finger_leads_the_crosshair(browser, address: str, jobs: Jobs) -> None:
     watched = Watched(browser, address, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = watched.open(f"/jobs/{jobs.lammps}")
