@@ -14,6 +14,7 @@ enum {
     CALIBRATION_NS = 20000,
     MIN_FREE_BLOCKS = 4,
     SLICE_LOG_STEP = 65536,
+    SLICE_LOG_MAX_STEP = 1048576,
     SEGMENT_LOG_STEP = 65536,
     SEGMENT_LOG_MAX_STEP = 1048576
 };
@@ -186,7 +187,8 @@ void xw_process_make_room(struct xw_process *process)
     if (!xw_spool_is_published(spool))
         return;
     if (xw_log_room(spool, &spool->slices) < XW_SLICE_MAX_PAYLOAD)
-        xw_spool_grow(spool, XW_CHUNK_SLICES, SLICE_LOG_STEP);
+        xw_spool_grow(spool, XW_CHUNK_SLICES,
+                      chunk_step(spool, XW_CHUNK_SLICES, SLICE_LOG_STEP / 2, SLICE_LOG_MAX_STEP));
     if (process->segments.block)
         xw_process_make_segment_room(process);
 }

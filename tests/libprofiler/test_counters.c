@@ -150,6 +150,22 @@ static void test_abandoned_call(void **state)
     assert_int_equal(after.group[XW_G_POSIX_PIPE_READ].calls - before.group[XW_G_POSIX_PIPE_READ].calls, 1);
 }
 
+/* The chunk table is bounded: its entries must hold the slices of jobs that run for weeks. */
+static void test_the_slice_log_grows_in_growing_steps(void **state)
+{
+    (void)state;
+    struct xw_spool *spool = &xw_process->spool;
+    uint64_t room = 0;
+    xw_process_publish(xw_process);
+    for (int i = 0; i < 10; i++) {
+        xw_process_make_room(xw_process);
+        room += xw_log_room(spool, &spool->slices);
+        while (xw_log_begin(spool, &spool->slices, 1) >= 0)
+            spool->slices.used = spool->slices.size; /* as if it were full */
+    }
+    assert_true(room > 4u << 20);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -176,6 +192,7 @@ int main(void)
         cmocka_unit_test(test_sums_are_exact),
         cmocka_unit_test(test_nested_calls),
         cmocka_unit_test(test_abandoned_call),
+        cmocka_unit_test(test_the_slice_log_grows_in_growing_steps),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
