@@ -69,6 +69,9 @@ struct xw_thread_block *xw_thread_block_slow(void)
     struct xw_process *process = xw_process;
     if (process->sealed)
         return NULL;
+    if (process->pid !=
+        (uint32_t)xw_syscall(SYS_getpid)) /* a vfork child, in its parent's memory: not a thread of it */
+        return xw_spool_block(&process->spool, 0);
     const uint32_t tid = (uint32_t)xw_syscall(SYS_gettid);
     struct xw_thread_block *block = find_block(process, tid);
     if (!block && xw_thread.generation != process->hot.generation) {

@@ -10,6 +10,7 @@ struct xw_process *xw_process;
 static uint32_t mapping; /* someone maps the pages of `xw_process`; once for a process and all its forked children */
 
 enum { CLOCK_REAL = 0, CLOCK_MONO = 1, CLOCK_OF_THREAD = 3, ESRCH_RESULT = -3, TIMEX_ERROR_STATE = 5 };
+enum { PUBLISHING = 1, PUBLISHED = 2, PUBLISH_TIMEOUT_NS = 1000000000 };
 enum {
     CALIBRATION_NS = 20000,
     MIN_FREE_BLOCKS = 4,
@@ -132,14 +133,27 @@ int xw_process_set_up(void)
     return 1;
 }
 
+/* Another thread is at it: whoever comes second relies on the file too. */
+static void wait_until_published(const struct xw_process *process)
+{
+    const uint64_t give_up = xw_clock_ns(CLOCK_MONO) + PUBLISH_TIMEOUT_NS;
+    while (__atomic_load_n(&process->publishing, __ATOMIC_ACQUIRE) == PUBLISHING && xw_clock_ns(CLOCK_MONO) < give_up)
+        xw_syscall(SYS_sched_yield);
+}
+
 void xw_process_publish(struct xw_process *process)
 {
-    if (__atomic_exchange_n(&process->publishing, 1, __ATOMIC_ACQ_REL))
+    uint32_t nobody = 0;
+    if (!__atomic_compare_exchange_n(&process->publishing, &nobody, PUBLISHING, 0, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+        wait_until_published(process);
         return;
+    }
     xw_process_calibrate(process);
     if (xw_spool_publish(&process->spool,
                          &xw_config)) /* a new generation: each thread takes a block in the file at its next call */
         __atomic_fetch_add(&process->hot.generation, 2, __ATOMIC_RELEASE);
+    __atomic_store_n(&process->publishing, PUBLISHED, __ATOMIC_RELEASE);
 }
 
 /* --- room --- */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "decode.h"
@@ -150,6 +151,23 @@ static void test_abandoned_call(void **state)
     assert_int_equal(after.group[XW_G_POSIX_PIPE_READ].calls - before.group[XW_G_POSIX_PIPE_READ].calls, 1);
 }
 
+/* A vfork child runs in our memory under a number of its own, soon nobody's: its call must not choose our block. */
+static void test_a_vfork_child_leaves_the_thread_its_block(void **state)
+{
+    (void)state;
+    xw_thread.generation = 0; /* as after the file was made */
+    pid_t child = vfork();
+    if (!child) {
+        struct xw_call call = xw_enter_posix(0, XW_G_POSIX_DISK_WRITE);
+        xw_leave(call, 0, XW_G_POSIX_DISK_WRITE, 1, 0);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct xw_call call = xw_enter_posix(0, XW_G_POSIX_DISK_WRITE);
+    xw_leave(call, 0, XW_G_POSIX_DISK_WRITE, 1, 0);
+    assert_int_equal(call.block->head.tid, getpid());
+}
+
 /* The chunk table is bounded: its entries must hold the slices of jobs that run for weeks. */
 static void test_the_slice_log_grows_in_growing_steps(void **state)
 {
@@ -192,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_sums_are_exact),
         cmocka_unit_test(test_nested_calls),
         cmocka_unit_test(test_abandoned_call),
+        cmocka_unit_test(test_a_vfork_child_leaves_the_thread_its_block),
         cmocka_unit_test(test_the_slice_log_grows_in_growing_steps),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
