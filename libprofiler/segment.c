@@ -186,6 +186,12 @@ static void add_values(struct xw_segments *segments, const struct xw_segment_rea
     segments->merged.count++;
 }
 
+/* Whether the last record has taken the room below the mark at which the helper is woken: once for each chunk. */
+static int is_running_low(const struct xw_spool *spool, uint64_t room_before)
+{
+    return room_before >= XW_SEGMENT_LOW_WATER && xw_log_room(spool, &spool->segments) < XW_SEGMENT_LOW_WATER;
+}
+
 static void append_record(struct xw_process *process, unsigned function)
 {
     struct xw_segments *segments = &process->segments;
@@ -197,6 +203,7 @@ static void append_record(struct xw_process *process, unsigned function)
         at = xw_put_varint(at, segments->merged.value[i]);
     const uint32_t body_length = (uint32_t)(at - body);
 
+    const uint64_t room_before = xw_log_room(&process->spool, &process->spool.segments);
     int first = xw_log_begin(&process->spool, &process->spool.segments, body_length + MAX_PREFIX);
     if (first < 0) {
         xw_count_lost(XW_LOST_SEGMENTS);
@@ -213,7 +220,7 @@ static void append_record(struct xw_process *process, unsigned function)
     xw_log_append(&process->spool.segments, body - prefix_length, prefix_length + body_length);
     segments->last_record_index = segments->merged.index;
     segments->last_end_tick = segments->merged.start_tick + segments->merged.value[XW_SEG_DURATION];
-    if (first && xw_log_room(&process->spool, &process->spool.segments) < XW_SEGMENT_LOW_WATER)
+    if (is_running_low(&process->spool, room_before))
         xw_heartbeat_wake();
 }
 

@@ -171,7 +171,11 @@ def _print_totals(totals: dict[str, dict[str, float]]) -> None:
         for name, value in totals.items()
         if value["max"]
     ]
-    print_table(("metric", "sum", "min", "avg", "max"), rows, "totals; min, avg, max over processes")
+    print_table(
+        ("metric", "sum", "min", "avg", "max"),
+        rows,
+        "totals; sum over all processes, the rest over ranks where there are any",
+    )
 
 
 def _print_functions(functions: dict[str, dict[str, float]]) -> None:

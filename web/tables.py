@@ -73,17 +73,20 @@ def process_rows(processes: Sequence[Process], limit: int) -> list[ProcessRow]:
     return [ProcessRow(p, _STATES.get(p.state, p.state), tuple(lost_rows(p.lost))) for p in order[:limit]]
 
 
-def total_rows(totals: Mapping[str, NDArray[np.int64]]) -> list[TotalRow]:
-    """The metrics that are not zero everywhere, in the order of the metric table. totals: metric -> [process]."""
+def total_rows(totals: Mapping[str, NDArray[np.int64]], ranks: NDArray[np.bool_]) -> list[TotalRow]:
+    """The metrics that are not zero everywhere, in the order of the metric table. totals: metric -> [process].
+
+    ranks: bool [process]. Minimum, mean and maximum are over the ranks, where there are any: a launcher and its helpers
+    are processes too, and would make every minimum 0.
+    """
     rows = []
     for metric in METRICS:
         values = totals.get(metric.name)
         if values is not None and np.any(values):
             total = int(values.sum()) if metric.kind == "counter" else None
-            mean = float(values.mean())
-            rows.append(
-                TotalRow(metric.name, metric.unit, metric.brief, total, int(values.min()), mean, int(values.max()))
-            )
+            spread = values[ranks] if np.any(ranks) else values
+            low, mean, high = int(spread.min()), float(spread.mean()), int(spread.max())
+            rows.append(TotalRow(metric.name, metric.unit, metric.brief, total, low, mean, high))
     return rows
 
 

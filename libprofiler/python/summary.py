@@ -80,16 +80,21 @@ def _process(process: Process, partial: bool) -> dict[str, Any]:
 
 
 def _totals(profile: Profile) -> dict[str, dict[str, Any]]:
-    """In the order of the columns."""
+    """In the order of the columns: the sum over all processes; the rest over the ranks, where there are any.
+
+    A launcher and its helpers are processes too, and would make every minimum 0.
+    """
+    rows = profile.mpi_rows
     totals = {}
     for column in profile.columns:
         values = profile.totals.get(column.name)
         if values is not None and values.size:
+            spread = values[rows] if rows.size else values
             totals[column.name] = {
                 "sum": int(values.sum()),
-                "min": int(values.min()),
-                "avg": float(values.mean()),
-                "max": int(values.max()),
+                "min": int(spread.min()),
+                "avg": float(spread.mean()),
+                "max": int(spread.max()),
                 "unit": column.unit,
             }
     return totals

@@ -1,7 +1,9 @@
 """The document of `show --json`, and the dumps."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from crosswind.profile import FormatError, dump_json, dump_text, merge_spools, summarize
@@ -33,6 +35,21 @@ def test_summary_of_a_known_job(tmp_path):
     assert "processor events" in document["lost"]["reasons"]["perf"]
     assert [p["state"] for p in document["processes"]] == ["clean", "clean"]
     assert document["segments"] is None
+
+
+def test_a_launcher_does_not_make_every_minimum_zero():
+    profile = make_profile(n_ranks=2)
+    ranks = profile.totals["mpi_p2p_calls"]
+    assert (ranks > 0).all()
+    launcher = replace(profile.processes[0], rank=None, is_mpi=False, exe="mpirun", pid=1)
+    with_launcher = replace(
+        profile,
+        processes=(*profile.processes, launcher),
+        totals={name: np.append(values, 0) for name, values in profile.totals.items()},
+    )
+    total = summarize(with_launcher)["totals"]["mpi_p2p_calls"]
+    assert (total["min"], total["max"], total["sum"]) == (ranks.min(), ranks.max(), ranks.sum())
+    assert total["avg"] == pytest.approx(ranks.mean())
 
 
 def test_summary_of_segments():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from flask import Blueprint, Response, jsonify, render_template
 
 from crosswind.db import details, queries
@@ -42,7 +43,7 @@ def page(key: int) -> str:
         processes=process_rows(processes, MAX_PROCESSES),
         more_processes=max(0, len(processes) - MAX_PROCESSES),
         killed=sum(process.count for process in processes if process.state == "killed"),
-        totals=total_rows(details.get_totals(conn, key)),
+        totals=total_rows(details.get_totals(conn, key), np.array([p.is_mpi for p in processes], dtype=np.bool_)),
         functions=function_rows(queries.get_functions(conn, key)),
         lost=lost_rows(job.lost),
     )
