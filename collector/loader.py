@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from crosswind.collector.claim import Claim, recover
-from crosswind.collector.spool import find_spools
+from crosswind.collector.spool import find_spools, remove_unfinished
 from crosswind.db import LoadResult, RefusedProfile, load_profile
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import State
@@ -84,6 +84,8 @@ def collect_once(
     for spool in spools:
         look.report.recovered += recover(spool)
     files, dropped = read_spools([path for spool in spools for path in find_spools(spool)])
+    for spool in spools:
+        remove_unfinished(spool)
     steps = group_by_step(files)
     with ExitStack() as stack:
         if files or dropped:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from crosswind.collector.errors import SpoolError
 
-__all__ = ["SUFFIXES", "find_spools"]
+__all__ = ["SUFFIXES", "find_spools", "remove_unfinished"]
 
 SUFFIXES = (".xws", ".xwl")  # a process's own file; the log of a job step's short processes
+UNFINISHED = ".making."  # the name under which the library makes a file, before it gives it its own
 MAX_FILES = 1 << 20
 STARTING_S = 60.0  # how long a file may be without a header: its process is about to write it
 
@@ -49,3 +50,23 @@ def _is_starting(path: str) -> bool:
         return False
     finally:
         os.close(handle)
+
+
+def remove_unfinished(directory: str | os.PathLike[str]) -> int:
+    """Remove files whose process died within the moment in which it made them; how many there were.
+
+    Making one takes less than a millisecond, so what is older than a minute will never be finished. Nothing was counted
+    in it.
+    """
+    removed = 0
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if not entry.name.startswith(UNFINISHED) or not entry.is_file(follow_symlinks=False):
+                continue
+            try:
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime >= STARTING_S:
+                    os.unlink(entry.path)
+                    removed += 1
+            except OSError:  # gone meanwhile, or not ours to remove: it does no harm
+                continue
+    return removed

@@ -1,11 +1,11 @@
 #include "heartbeat.h"
 
-#include <linux/close_range.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "descriptors.h"
 #include "init.h"
 #include "process.h"
 
@@ -65,9 +65,9 @@ __asm__(".text\n"
 /* --- the helper's own life: raw system calls, no %fs, no PLT --- */
 
 /* Leave what is the program's: its descriptors stay its own, and its working directory is not ours to keep busy. */
-static int settle(void)
+static int settle(struct xw_process *process)
 {
-    if (xw_failed(xw_syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE)))
+    if (!xw_descriptors_leave(process->scratch, sizeof process->scratch))
         return 0;
     if (!xw_failed(xw_syscall(SYS_unshare, CLONE_FS)))
         xw_syscall(SYS_chdir, "/");
@@ -90,9 +90,12 @@ static void helper_main(struct xw_process *process)
     struct xw_helper *helper = &process->helper;
     const uint64_t slice_ns = process->spool.header->slice_ns;
     const int self = (int)xw_syscall(SYS_gettid);
-    if (!settle())
-        return;
+    const int settled = settle(process);
     xw_process_publish(process); /* here, where its descriptors are nobody's business */
+    if (!settled) {
+        xw_count_lost(XW_LOST_HELPER);
+        return;
+    }
     xw_process_make_room(process);
     xw_perf_open(&process->perf, xw_perf_parse(xw_config.events), (int)process->pid, self);
     xw_perf_describe(&process->perf, process->spool.header->counters, sizeof process->spool.header->counters);

@@ -250,6 +250,15 @@ class TestBadFiles:
         assert secret.read_text() == "somebody's"
         assert collect_once([spool], engine).refused == []
 
+    def test_that_was_never_finished_is_removed_when_it_is_old(self, engine, spool):
+        old, young, other = spool / ".making.1.2", spool / ".making.3.4", spool / ".hidden"
+        for path in (old, young, other):
+            path.write_bytes(b"x")
+        os.utime(old, (time.time() - 3600,) * 2)
+        os.utime(other, (time.time() - 3600,) * 2)
+        assert collect_once([spool], engine).refused == []
+        assert [p.exists() for p in (old, young, other)] == [False, True, True]
+
     def test_that_claims_another_user_is_its_owners(self, engine, spool, write):
         write(uid=os.geteuid() + 1)
         (job,) = collect_once([spool], engine).loaded
