@@ -9,6 +9,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,12 +45,20 @@ def files_of(directory: Path) -> dict[str, str]:
     return found
 
 
-def run(case: Case, base: Path, extra: dict[str, str] | None, spool: Path) -> Outcome:
+@pytest.fixture(scope="session", autouse=True)
+def reachable_library():
+    """A copy of the library that other users can load, too: the repository may lie in somebody's home."""
+    with tempfile.TemporaryDirectory(prefix="crosswind-harm-") as directory:
+        Path(directory).chmod(0o755)
+        yield Path(shutil.copy(LIBRARY, directory))
+
+
+def run(case: Case, base: Path, extra: dict[str, str] | None, spool: Path, library: Path) -> Outcome:
     """Run in a fresh directory of always the same name; without the library if `extra` is None."""
     work = base / "work"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    env = {**environment(spool, extra), "PROGRAMS": str(PROGRAMS), "HOME": str(work)}
+    env = {**environment(spool, extra), "LD_PRELOAD": str(library), "PROGRAMS": str(PROGRAMS), "HOME": str(work)}
     if extra is None:
         env = {k: v for k, v in env.items() if k != "LD_PRELOAD" and not k.startswith("CROSSWIND_")}
     # The shell itself runs bare or profiled like all the rest.
@@ -90,17 +99,19 @@ def check_needs(case: Case) -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_program_does_not_notice(case, setting, tmp_path):
+def test_program_does_not_notice(case, setting, tmp_path, reachable_library):
     check_needs(case)
     if case.helper_shows and setting == "helper at once":
         pytest.skip(f"visible by nature: {case.helper_shows}")
     spool = tmp_path / "spool"
     spool.mkdir(mode=0o777)
     spool.chmod(0o1777)
-    bare = run(case, tmp_path, None, spool)
-    assert parts(case, run(case, tmp_path, None, spool)) == parts(case, bare), "not the same twice without the library"
+    bare = run(case, tmp_path, None, spool, reachable_library)
+    assert parts(case, run(case, tmp_path, None, spool, reachable_library)) == parts(case, bare), (
+        "not the same twice without the library"
+    )
     assert list(spool.iterdir()) == []
-    assert parts(case, run(case, tmp_path, SETTINGS[setting], spool)) == parts(case, bare)
+    assert parts(case, run(case, tmp_path, SETTINGS[setting], spool, reachable_library)) == parts(case, bare)
     assert list(spool.iterdir()) or case.leaves_nothing, "the library was not there"
 
 
@@ -146,13 +157,13 @@ def a_long_name(spool: Path) -> Path:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("useless", [no_directory, a_file, a_loop, a_long_name])
-def test_no_use_of_a_spool_directory(useless, setting, tmp_path):
+def test_no_use_of_a_spool_directory(useless, setting, tmp_path, reachable_library):
     case = Case("useless spool", SCRIPT)
     (tmp_path / "spool").mkdir()
     spool = useless(tmp_path / "spool")
     before = files_of(tmp_path / "spool")
-    bare = run(case, tmp_path, None, spool)
-    assert run(case, tmp_path, SETTINGS[setting], spool) == bare
+    bare = run(case, tmp_path, None, spool, reachable_library)
+    assert run(case, tmp_path, SETTINGS[setting], spool, reachable_library) == bare
     assert files_of(tmp_path / "spool") == before
 
 
@@ -170,11 +181,11 @@ def small_tmpfs(tmp_path):
 
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("state", ["full", "nearly full", "read-only"])
-def test_spool_file_system_without_room(state, setting, small_tmpfs, tmp_path):
+def test_spool_file_system_without_room(state, setting, small_tmpfs, tmp_path, reachable_library):
     case = Case("no room", SCRIPT)
     if state == "read-only":
         subprocess.run(["mount", "-o", "remount,ro", small_tmpfs], check=True)
     else:
         (small_tmpfs / "filler").write_bytes(bytes(65536 if state == "full" else 40960))
-    bare = run(case, tmp_path, None, small_tmpfs)
-    assert run(case, tmp_path, SETTINGS[setting], small_tmpfs) == bare
+    bare = run(case, tmp_path, None, small_tmpfs, reachable_library)
+    assert run(case, tmp_path, SETTINGS[setting], small_tmpfs, reachable_library) == bare
