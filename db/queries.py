@@ -21,6 +21,7 @@ from crosswind.profile.model import Column, Process, Profile
 from crosswind.profile.segments import SegmentTable
 
 __all__ = [
+    "ORDERS",
     "BlockKey",
     "Frame",
     "JobRow",
@@ -80,7 +81,7 @@ class JobRow:
 
 
 _JOB_COLUMNS = [schema.job.c[name] for name in JobRow.__dataclass_fields__]
-_ORDERS = {
+ORDERS = {
     "start": schema.job.c.start_ns,
     "end": schema.job.c.end_ns,
     "duration": schema.job.c.end_ns - schema.job.c.start_ns,
@@ -106,10 +107,10 @@ def list_jobs(
     order: start, end, duration, id, user, command, ranks or interference; with "-" the largest first. Jobs that
     lack the value come last. Raises ValueError for another order.
     """
-    column = _ORDERS.get(order.removeprefix("-"))
+    column = ORDERS.get(order.removeprefix("-"))
     if column is None:
         raise ValueError(
-            f"jobs cannot be ordered by {order[:40]!r}; choose one of {', '.join(_ORDERS)}, with - for descending"
+            f"jobs cannot be ordered by {order[:40]!r}; choose one of {', '.join(ORDERS)}, with - for descending"
         )
     conditions = []
     if user is not None:

@@ -9,9 +9,9 @@
  * lock, no atomic, no system call, no errno. Nothing is ever reset; the heartbeat takes differences.
  *
  * Rules:
- *   - Every wrapper calls xw_enter_posix or xw_enter_mpi once and xw_leave once. A call that is left by longjmp, an
- * exception or thread cancellation loses its own count and nothing else: nesting is told by the stack pointer, not by a
- * depth.
+ *   - Every wrapper calls xw_enter_posix or xw_enter_mpi once and xw_leave once. A call that is left by longjmp
+ *     (wrappers/process/jump.c) or thread cancellation loses its own count and nothing else. One left by an exception
+ * also hides calls further in on the stack until the next one from further out: nesting is told by the stack pointer.
  *   - Wrapped calls nest (MPI-IO calls pwrite; an interposed tool calls us again). The outermost call owns the time of
  * its group. POSIX inside POSIX is not counted at all (one layer), MPI inside MPI neither, POSIX inside MPI counts
  * calls and bytes.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from marshmallow import RAISE, Schema, fields, validate
 
+from crosswind.db import queries
 from crosswind.web.figures import SIZES
 from crosswind.web.palette import THEMES
 
@@ -12,7 +13,6 @@ __all__ = [
     "TimelineAnswer", "TimelineArguments",
 ]  # fmt: skip
 
-ORDERS = ("start", "end", "duration", "id", "user", "command", "ranks", "interference")
 MAX_PAGE = 200
 MAX_POINTS = 20_000
 
@@ -31,7 +31,7 @@ class JobListArguments(_Arguments):
     command = fields.String(validate=validate.Length(max=256), metadata={"description": "part of the command's name"})
     order = fields.String(
         load_default="-start",
-        validate=validate.OneOf([sign + name for name in ORDERS for sign in ("", "-")]),
+        validate=validate.OneOf([sign + name for name in queries.ORDERS for sign in ("", "-")]),
         metadata={"description": "what to sort by; with - the largest first"},
     )
     page = fields.Integer(load_default=1, validate=validate.Range(1, 1_000_000))

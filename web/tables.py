@@ -8,21 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.profile.metrics import METRICS
+from crosswind.profile.metrics import LOST, METRICS
 from crosswind.profile.model import Process
 
 __all__ = ["FunctionRow", "ProcessRow", "TotalRow", "function_rows", "lost_rows", "process_rows", "total_rows"]
 
-_LOST = {
-    "slices": "slices found no room in the spool file",
-    "segments": "segments found no room in the spool file",
-    "spool": "spool files could not be made; those processes are missing here",
-    "helper": "times the helper thread could not be started; those processes have no slices",
-    "thread_slots": "threads shared one block of counters (their counts are exact)",
-    "perf": "processor events asked for that the machine or kernel does not give",
-    "papi": "times the counters of segments had to be given up",
-    "digest": "digests given up because other ranks did not answer in time",
-}
 _STATES = {
     "clean": "ended normally",
     "exited": "ended by _exit",
@@ -104,4 +94,4 @@ def function_rows(functions: Mapping[str, NDArray[np.int64]]) -> list[FunctionRo
 
 def lost_rows(lost: Mapping[str, int]) -> list[str]:
     """What the library could not do, as sentences; nothing lost: no rows."""
-    return [f"{number} {_LOST.get(name, name)}" for name, number in sorted(lost.items()) if number]
+    return [f"{number} {LOST.get(name, name)}" for name, number in sorted(lost.items()) if number]
