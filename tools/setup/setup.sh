@@ -1,5 +1,6 @@
 #!/bin/bash
-# setup.sh   Install the system packages that are missing and the Python environment in .venv.
+# setup.sh [PART]   Install the system packages that are missing and the Python environment in .venv.
+# PART: system, python, or tests for what only the tests need; without it, system and python.
 # Needs root or sudo only when a package is missing. Safe to run again.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -11,9 +12,9 @@ fail() {
   exit 1
 }
 
-# The packages of the list that are not installed.
+# missing_packages LIST   The packages of the list that are not installed.
 missing_packages() {
-  sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' $here/apt-packages.txt | while read -r package; do
+  sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$1" | while read -r package; do
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf '%s\n' "$package"
   done
 }
@@ -41,13 +42,14 @@ install_packages() {
     apt-get install -q -y --no-install-recommends "${known[@]}"
 }
 
+# system_packages LIST
 system_packages() {
   command -v dpkg-query >/dev/null || {
-    printf 'no dpkg here: install the equivalents of %s/apt-packages.txt yourself\n' $here
+    printf 'no dpkg here: install the equivalents of %s yourself\n' "$1"
     return 0
   }
   local missing
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$1")
   [ ${#missing[@]} -eq 0 ] && return 0
   printf 'missing: %s\n' "${missing[*]}"
   install_packages "${missing[@]}"
@@ -76,11 +78,12 @@ python_environment() {
 }
 
 case ${1:-all} in
-system) system_packages ;;
+system) system_packages $here/apt-packages.txt ;;
+tests) (system_packages $here/apt-packages-test.txt) || printf 'not installed: their tests will be skipped\n' ;;
 python) python_environment ;;
 all)
   $step "system packages" "$here/setup.sh" system
   $step "Python environment in .venv" "$here/setup.sh" python
   ;;
-*) fail "unknown part '$1': system, python or nothing" ;;
+*) fail "unknown part '$1': system, python, tests or nothing" ;;
 esac

@@ -19,6 +19,7 @@ sanitized() {
 }
 export -f sanitized
 
+run "system packages of the tests" tools/setup/setup.sh tests
 run "lint" make --no-print-directory lint
 run "unit tests (C)" ctest --preset release -j 2 --repeat until-pass:2
 run "unit tests under ASan and UBSan" bash -c 'sanitized asan'
