@@ -50,7 +50,7 @@ def _cautions(features: SegmentFeatures, detection: Detection, clusters: Cluster
             f"{uncovered:.0%} of the time not judged",
             f"{uncovered:.0%} of the time lies in segments that have too few others like them to be judged.",
         )
-    noise = _noise(clusters)
+    noise = _noise(clusters) if detection.noise is None else detection.noise
     if noise > _NOISY:
         yield Caution(
             "noisy segments",

@@ -30,6 +30,7 @@ class SegmentFeatures:
     duration_us: median over ranks. work: maximum over ranks of the best work feature there is, outside MPI and I/O;
     work_kind names it: ``flops``, ``instructions``, ``cpu_us`` or, with work None, ``none``. cpu_us: maximum over
     ranks of CPU time outside MPI, or None. calls, bytes: sums over ranks by column name; absent columns are left out.
+    signature: uint64, one hash of the call sites of all MPI calls on all ranks, or None where they are not known.
     ranks: how many ranks have the segment. stride: how many real segments it merges.
     """
 
@@ -39,6 +40,7 @@ class SegmentFeatures:
     cpu_us: NDArray[np.float64] | None
     calls: dict[str, NDArray[np.float64]]
     bytes: dict[str, NDArray[np.float64]]
+    signature: NDArray[np.uint64] | None
     ranks: NDArray[np.int64]
     stride: NDArray[np.int64]
 
@@ -62,6 +64,7 @@ def segment_features(table: SegmentTable) -> SegmentFeatures:
         cpu_us=work if work_kind == "cpu_us" else _maximum(table, "cpu_us"),
         calls={name: _sum(table, name) for name in _CALL_COLUMNS if name in table.columns},
         bytes={name: _sum(table, name) for name in _BYTE_COLUMNS if name in table.columns},
+        signature=_signature(table),
         ranks=np.count_nonzero(table.valid, axis=0).astype(np.int64),
         stride=table.stride,
     )
@@ -91,6 +94,15 @@ def _sum(table: SegmentTable, name: str) -> NDArray[np.float64]:
     if np.any(holed):
         total[holed] = np.nansum(column[:, holed], axis=0)
     return _checked(table, name, total)
+
+
+def _signature(table: SegmentTable) -> NDArray[np.uint64] | None:
+    """One hash [segment] of the ranks' signatures, whichever rank has which; None where none is recorded."""
+    if not table.has("sig"):
+        return None
+    mixed = table.columns["sig"] * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    return np.where(table.valid, mixed * np.uint64(0xBF58476D1CE4E5B9), np.uint64(0)).sum(axis=0, dtype=np.uint64)
 
 
 def _checked(table: SegmentTable, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:

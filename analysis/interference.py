@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.analysis import thesis
+from crosswind.analysis import robust, thesis
 from crosswind.analysis.cautions import general_cautions, run_delay_cautions
 from crosswind.analysis.errors import InputError
 from crosswind.analysis.features import SegmentFeatures, segment_features
@@ -23,7 +23,7 @@ from crosswind.profile.segments import SegmentTable
 
 __all__ = ["DEFAULT_METHOD", "METHODS", "estimate", "estimate_profile"]
 
-METHODS: dict[str, Callable[[SegmentFeatures], Detection]] = {"thesis": thesis.detect}
+METHODS: dict[str, Callable[[SegmentFeatures], Detection]] = {"robust": robust.detect, "thesis": thesis.detect}
 DEFAULT_METHOD = "thesis"
 
 

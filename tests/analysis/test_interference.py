@@ -164,7 +164,7 @@ def test_impossible_values_are_named(bad, message):
 
 
 def test_unknown_method_is_named():
-    with pytest.raises(InputError, match="no method 'guess'; there are: thesis"):
+    with pytest.raises(InputError, match="no method 'guess'; there are: robust, thesis"):
         estimate(hundred(0, 0), method="guess")
 
 
