@@ -26,11 +26,18 @@
 #include "metric_table.h"
 #include "os.h"
 
+/* The access pattern of one class of file and way: what the words count says the metric table. */
+struct xw_access {
+    uint64_t steps[XW_N_STEPS];
+    uint64_t sizes[XW_N_SIZES];
+};
+
 /* One thread's counters, as this build lays them out. */
 struct xw_thread_block {
     struct xw_thread_head head;
     struct xw_quad group[XW_N_GROUPS];
     struct xw_quad function[XW_N_FUNCTIONS];
+    struct xw_access access[XW_N_CLASSES][XW_N_WAYS];
 } __attribute__((aligned(64)));
 
 /* Which layer a wrapped function belongs to. Nesting is told per layer. */

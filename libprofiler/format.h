@@ -2,11 +2,12 @@
  * The spool file: what one process writes while it runs. docs/format.md is its specification.
  *
  *     offset 0        struct xw_spool_header                                     XW_HEADER_SIZE bytes
- *     table_offset    table text: one line per column, segment field, lost counter, function
+ *     table_offset    table text: one line per column, segment field, lost counter, array of words, function
  *     chunk[0..n)     areas of one kind each, page-aligned, in any order:
  *                       XW_CHUNK_THREADS   struct xw_thread_block[size / block_size]
  *                       XW_CHUNK_SLICES    log of slice records
  *                       XW_CHUNK_SEGMENTS  log of segment records
+ *                       XW_CHUNK_FILES     table of the files that the process read and wrote
  *
  * The file is mapped MAP_SHARED and readable at any moment. Nothing in it is ever reset or moved:
  *   - counters only grow, each written by one thread with plain stores (the overflow block: with atomic adds);
@@ -48,7 +49,7 @@
 #define XW_HEADER_SIZE 4096u
 #define XW_MAX_CHUNKS 96u
 
-enum xw_chunk_kind { XW_CHUNK_THREADS = 1, XW_CHUNK_SLICES = 2, XW_CHUNK_SEGMENTS = 3 };
+enum xw_chunk_kind { XW_CHUNK_THREADS = 1, XW_CHUNK_SLICES = 2, XW_CHUNK_SEGMENTS = 3, XW_CHUNK_FILES = 4 };
 
 /* How the process ended, as far as it could say so itself. */
 enum xw_state {
@@ -107,6 +108,8 @@ struct xw_spool_header {
     uint32_t n_chunks; /* release-stored after the entry */
     uint32_t reserved;
     struct xw_chunk chunk[XW_MAX_CHUNKS];
+
+    char omp_num_threads[32]; /* OMP_NUM_THREADS as the process found it, such as "4" or "4,2"; empty: not set */
 };
 
 /* What one wrapper counts into. */
@@ -126,12 +129,12 @@ enum xw_slot_state {
 };
 
 /*
- * One thread's counters. Followed in the file by n_groups, then n_functions quads:
+ * One thread's counters. Followed in the file by n_groups, then n_functions quads, then plain words:
  *
- *     0            64                64 + 32 n_groups          64 + 32 (n_groups + n_functions)   block_size
- *     +------------+-----------------+-------------------------+--------------------------------+
- *     | this head  | groups          | functions               | padding to 64                  |
- *     +------------+-----------------+-------------------------+--------------------------------+
+ *     0            64              64 + 32 n_groups   64 + 32 (n_groups + n_functions)              block_size
+ *     +------------+---------------+------------------+----------------------+---------------+
+ *     | this head  | groups        | functions        | arrays of words      | padding to 64 |
+ *     +------------+---------------+------------------+----------------------+---------------+
  *
  * Group times partition the thread's time (only the outermost wrapped call adds), function times are inclusive.
  */

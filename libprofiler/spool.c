@@ -263,7 +263,7 @@ struct xw_thread_block *xw_spool_early_block(const struct xw_spool *spool, unsig
     return block_of(spool, spool->memory, i);
 }
 
-/* A block as one row of words: groups, then functions. */
+/* A block as one row of words. */
 static uint64_t *words_of(struct xw_thread_block *block) { return &block->group[0].calls; }
 
 void xw_spool_carry_over(struct xw_spool *spool)

@@ -25,6 +25,7 @@ class ChunkKind(IntEnum):
     THREADS = 1
     SLICES = 2
     SEGMENTS = 3
+    FILES = 4
 
 
 class State(IntEnum):
@@ -99,6 +100,7 @@ HEADER = np.dtype(
         ("n_chunks", "<u4"),
         ("reserved", "<u4"),
         ("chunk", CHUNK, (MAX_CHUNKS,)),
+        ("omp_num_threads", "S32"),  # zeros in files of older libraries
     ],
     align=True,
 )

@@ -141,7 +141,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(308, 'stdio_other_write_calls', 'count', 'counter', 'stdio layer: fwrite, fprintf, ...; glibc moves these bytes by internal calls that the layer below does not see [terminals, devices, descriptors that are no file]: calls'),
     Metric(309, 'stdio_other_write_bytes', 'B', 'counter', 'stdio layer: fwrite, fprintf, ...; glibc moves these bytes by internal calls that the layer below does not see [terminals, devices, descriptors that are no file]: bytes that the process sent or wrote'),
     Metric(311, 'stdio_other_write_time', 'ns', 'counter', 'stdio layer: fwrite, fprintf, ...; glibc moves these bytes by internal calls that the layer below does not see [terminals, devices, descriptors that are no file]: time inside the calls, summed over threads; a call still running is charged to each slice it lies in'),
-    Metric(1000, 'cpu_time', 'ns', 'counter', 'CPU time of the process, all threads (CLOCK_PROCESS_CPUTIME_ID)'),
+    Metric(1000, 'cpu_time', 'ns', 'counter', "CPU time of the process, all threads, ended ones too; Crosswind's helper taken away"),
     Metric(1001, 'cpu_system_time', 'ns', 'counter', 'the part of it spent in the kernel (getrusage)'),
     Metric(1002, 'run_delay', 'ns', 'counter', 'time that runnable threads waited for a processor (schedstat, field 2)'),
     Metric(1003, 'ctx_voluntary', 'count', 'counter', 'voluntary context switches'),
@@ -154,6 +154,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(1010, 'storage_write_bytes', 'B', 'counter', 'write_bytes of /proc/self/io: bytes sent towards storage for this process'),
     Metric(1011, 'rss', 'B', 'gauge', 'resident memory at the end of the slice'),
     Metric(1012, 'threads', 'count', 'gauge', "threads of the process at the end of the slice, Crosswind's helper not counted"),
+    Metric(1013, 'threads_busy', 'count/1000', 'gauge', 'how many threads shared the CPU time of the slice, (sum c)^2 / sum c^2 over threads that ran for 1 % of it or more; 8 busy threads among 16 show as 8000'),
     Metric(1100, 'hw_instructions', 'count', 'counter', 'instructions completed in user mode, all threads'),
     Metric(1101, 'hw_flops', 'count', 'counter', 'floating-point operations, all threads, where the processor counts them'),
     Metric(1102, 'hw_cycles', 'count', 'counter', 'processor cycles in user mode, all threads'),
@@ -190,4 +191,17 @@ LOST: dict[str, str] = {
     'perf': 'processor events asked for that this machine or kernel does not give',
     'papi': 'segment counters that had to be given up (descriptor taken over, PAPI error)',
     'digest': 'digests given up because other ranks did not answer in time',
+    'files': 'files that found no room in the table that tells shared ones from own ones',
 }
+
+ACCESS_WAYS: tuple[str, ...] = ('posix_read', 'posix_write', 'stdio_read', 'stdio_write')
+
+ACCESS_STEPS: dict[str, str] = {
+    'first': 'the first one in its direction since the descriptor was opened',
+    'next': 'begins where the one before ended',
+    'back': 'begins before that',
+    'ahead': 'begins behind that',
+    'strided': 'those of back and ahead that jumped as far, from begin to begin, as the jump before',
+}
+
+ACCESS_SIZES = 32

@@ -32,7 +32,7 @@ from crosswind.profile.table import Table, TableError
 __all__ = ["Instant", "RunningCall", "SpoolFile", "read_spool"]
 
 HZ_RANGE = (10_000.0, 1e11)
-TEXTS = ("boot_id", "host", "exe", "job_id", "step_id", "mpi", "counters")
+TEXTS = ("boot_id", "host", "exe", "job_id", "step_id", "mpi", "counters", "omp_num_threads")
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class SpoolFile:
     """What one process wrote.
 
     tick_hz: ticks per second, 0.0 if unknown (times are dropped then). end: None unless the process ended by itself.
-    groups, functions: int64 [n, 4], the counters of all threads: calls, bytes out, bytes in, ticks. running: calls
-    that have not returned. last_call_tick: begin of the latest call, 0 if there was none. owner_uid, mtime_ns: of the
-    file. problems: what could not be believed, in sentences.
+    groups, functions: int64 [n, 4], the counters of all threads: calls, bytes out, bytes in, ticks. words: int64 [n],
+    theirs too, in the order of the table. running: calls that have not returned. last_call_tick: begin of the latest
+    call, 0 if there was none. owner_uid, mtime_ns: of the file. problems: what could not be believed, in sentences.
     """
 
     path: str
@@ -77,10 +77,12 @@ class SpoolFile:
     step_id: str
     mpi: str
     counters: str
+    omp_num_threads: str
     slices: SliceLog
     segments: SegmentLog
     groups: NDArray[np.int64]
     functions: NDArray[np.int64]
+    words: NDArray[np.int64]
     n_threads: int
     running: tuple[RunningCall, ...]
     last_call_tick: int
@@ -106,7 +108,7 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         table = read_table(data, header)
         chunks = _chunks(data, header, problems)
         blocks = _blocks(chunks[ChunkKind.THREADS], header, table)
-        groups, functions = _counters(blocks, table)
+        groups, functions, words = _counters(blocks, table)
     except TableError as error:
         raise FormatError(path, str(error)) from None
     slices, slice_problems = read_slices(chunks[ChunkKind.SLICES], len(table.columns), int(header["slice_ns"]))
@@ -140,6 +142,7 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         segments=segments,
         groups=groups,
         functions=functions,
+        words=words,
         n_threads=sum(int(np.count_nonzero(_used(b) & (b["head"]["state"] != SlotState.SHARED))) for b in blocks),
         running=_running(blocks, table),
         last_call_tick=_last_call(blocks),
@@ -168,13 +171,15 @@ def _chunks(data: bytes, header: np.void, problems: list[str]) -> dict[ChunkKind
 
 
 def _blocks(chunks: list[bytes], header: np.void, table: Table) -> list[NDArray[np.void]]:
-    """The thread blocks of each chunk, with the fields `head` and `quad` (groups, then functions)."""
+    """The thread blocks of each chunk, with the fields `head`, `quad` (groups, then functions) and `word`."""
     n = table.n_groups + len(table.functions)
     size, head = int(header["block_size"]), layout.THREAD_HEAD.itemsize
-    if not head + 8 * n * len(layout.QUAD_FIELDS) <= size <= MAX_TABLE or size % 8:
+    words_at = head + 8 * n * len(layout.QUAD_FIELDS)
+    if not words_at + 8 * table.n_words <= size <= MAX_TABLE or size % 8:
         raise TableError("its thread blocks have an impossible size")
-    formats = [layout.THREAD_HEAD, ("<u8", (n, len(layout.QUAD_FIELDS)))]
-    block = np.dtype({"names": ["head", "quad"], "formats": formats, "offsets": [0, head], "itemsize": size})
+    formats = [layout.THREAD_HEAD, ("<u8", (n, len(layout.QUAD_FIELDS))), ("<u8", (table.n_words,))]
+    names, offsets = ["head", "quad", "word"], [0, head, words_at]
+    block = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
     return [np.frombuffer(c, dtype=block, count=len(c) // size) for c in chunks]
 
 
@@ -182,19 +187,25 @@ def _used(blocks: NDArray[np.void]) -> NDArray[np.bool_]:
     return blocks["head"]["state"] != SlotState.FREE
 
 
-def _counters(blocks: list[NDArray[np.void]], table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Groups and functions, summed over all threads that ever were."""
-    n = table.n_groups + len(table.functions)
-    total = np.zeros((n, len(layout.QUAD_FIELDS)), dtype=np.float64)
-    exact = np.zeros(total.shape, dtype=np.uint64)
+def _counters(
+    blocks: list[NDArray[np.void]], table: Table
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Groups, functions and words, summed over all threads that ever were."""
+    quads = _sum(blocks, "quad", (table.n_groups + len(table.functions), len(layout.QUAD_FIELDS)))
+    return quads[: table.n_groups], quads[table.n_groups :], _sum(blocks, "word", (table.n_words,))
+
+
+def _sum(blocks: list[NDArray[np.void]], name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """A field of the blocks, summed over all threads that ever were."""
+    total = np.zeros(shape, dtype=np.float64)
+    exact = np.zeros(shape, dtype=np.uint64)
     for chunk in blocks:
-        quads = chunk["quad"][_used(chunk)]
-        total += quads.sum(axis=0, dtype=np.float64)
-        exact += quads.sum(axis=0, dtype=np.uint64)
+        counters = chunk[name][_used(chunk)]
+        total += counters.sum(axis=0, dtype=np.float64)
+        exact += counters.sum(axis=0, dtype=np.uint64)
     if np.any(total >= MAX_COUNT):
         raise TableError("its counters are impossible")
-    counters = exact.astype(np.int64)
-    return counters[: table.n_groups], counters[table.n_groups :]
+    return exact.astype(np.int64)
 
 
 def _running(blocks: list[NDArray[np.void]], table: Table) -> tuple[RunningCall, ...]:

@@ -14,6 +14,7 @@ UNIT = re.compile(r"[A-Za-z%/0-9_]{1,16}", re.ASCII)
 SOURCE = re.compile(r"[a-z]{1,16}", re.ASCII)
 NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 MAX_LINES = 1 << 14
+MAX_WORDS = 1 << 16  # of a thread
 KINDS = ("counter", "gauge")
 FIELDS_OF_GROUP = 4
 
@@ -34,7 +35,7 @@ class Place:
 class Table:
     """The names in a spool file. Positions are the numbers that records and blocks use.
 
-    functions: (name, layer), the layer being `posix`, `stdio` or `mpi`.
+    functions: (name, layer), the layer being `posix`, `stdio` or `mpi`. words: (name, length) of the arrays of words.
     """
 
     columns: tuple[Column, ...]
@@ -43,18 +44,24 @@ class Table:
     segment_fields: tuple[str, ...]
     lost: tuple[str, ...]
     functions: tuple[tuple[str, str], ...]
+    words: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def n_words(self) -> int:
+        """Plain words of a thread."""
+        return sum(length for _, length in self.words)
 
 
 def parse_table(raw: bytes, *, n_columns: int, n_groups: int, n_functions: int, n_lost: int) -> Table:
     """Read the table text and compare it with the header's numbers. Raises TableError.
 
     One line each: `column ID NAME UNIT KIND SOURCE NUMBER [FIELD]`, `segment NAME UNIT`, `lost NAME`,
-    `function NAME LAYER`. Lines that begin with another word are left to later versions.
+    `function NAME LAYER`, `words NAME LENGTH`. Lines that begin with another word are left to later versions.
     """
     lines = raw.decode("ascii", errors="replace").split("\n")
     if len(lines) > MAX_LINES:
         raise TableError("its table has too many lines")
-    words: dict[str, list[list[str]]] = {"column": [], "segment": [], "lost": [], "function": []}
+    words: dict[str, list[list[str]]] = {"column": [], "segment": [], "lost": [], "function": [], "words": []}
     for line in lines:
         kind, *rest = line.split(" ")
         if kind in words:
@@ -67,11 +74,13 @@ def parse_table(raw: bytes, *, n_columns: int, n_groups: int, n_functions: int, 
         segment_fields=tuple(_name(w, 2) for w in words["segment"]),
         lost=tuple(_name(w, 1) for w in words["lost"]),
         functions=tuple((_name(w, 2), _name(w[1:], 1)) for w in words["function"]),
+        words=tuple((_name(w, 2), _length(w[1])) for w in words["words"]),
     )
     found = (len(table.columns), len(table.functions), len(table.lost))
-    if found != (n_columns, n_functions, n_lost) or n_groups > MAX_LINES:
+    if found != (n_columns, n_functions, n_lost) or n_groups > MAX_LINES or table.n_words > MAX_WORDS:
         raise TableError("its table and its header disagree about the number of columns, functions or lost counters")
-    for names in ([c.name for c in table.columns], table.segment_fields, table.lost, [f for f, _ in table.functions]):
+    pairs = ([name for name, _ in named] for named in (table.functions, table.words))
+    for names in ([c.name for c in table.columns], table.segment_fields, table.lost, *pairs):
         if len(set(names)) != len(names):
             raise TableError("its table gives a name twice")
     return table
@@ -81,6 +90,12 @@ def _name(words: list[str], n_words: int) -> str:
     if len(words) != n_words or not NAME.fullmatch(words[0]):
         raise TableError("its table has a line that cannot be read")
     return words[0]
+
+
+def _length(word: str) -> int:
+    if not NUMBER.fullmatch(word) or int(word) == 0:
+        raise TableError("its table has a line that cannot be read")
+    return int(word)
 
 
 def _column(words: list[str], n_groups: int) -> tuple[Column, Place]:

@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from crosswind.profile.metrics import LOST, METRICS, SEGMENT_FIELDS
+from crosswind.profile.metrics import (
+    ACCESS_SIZES,
+    ACCESS_STEPS,
+    ACCESS_WAYS,
+    FILE_CLASSES,
+    LOST,
+    METRICS,
+    SEGMENT_FIELDS,
+)
 
 PAGE = 4096
 THREADS, SLICES, SEGMENTS = 1, 2, 3
@@ -27,6 +35,12 @@ BOOTED_NS = 10**18  # CLOCK_MONOTONIC at START_NS
 
 FUNCTIONS = (("read", "posix"), ("write", "posix"), ("fwrite", "stdio"), ("MPI_Send", "mpi"), ("MPI_Allreduce", "mpi"))
 GROUPS = sorted({m.id // 4 for m in METRICS if m.id < 1000})
+WORDS = {
+    f"{what}_{cls}_{way}": length
+    for cls in FILE_CLASSES
+    for way in ACCESS_WAYS
+    for what, length in (("steps", len(ACCESS_STEPS)), ("sizes", ACCESS_SIZES))
+}
 COLUMN = {m.name: i for i, m in enumerate(METRICS)}
 
 
@@ -43,6 +57,7 @@ def table_text() -> str:
         lines.append(f"column {m.id} {m.name} {m.unit} {m.kind} {place}")
     lines += [f"segment {name} {unit}" for name, unit, _ in SEGMENT_FIELDS]
     lines += [f"lost {name}" for name in LOST]
+    lines += [f"words {name} {length}" for name, length in WORDS.items()]
     lines += [f"function {name} {layer}" for name, layer in FUNCTIONS]
     return "\n".join(lines) + "\n"
 
@@ -125,17 +140,18 @@ class Segment:
 
 @dataclass
 class Thread:
-    """One thread block: counters by group column name or function name, as quads (calls, out, in, ticks)."""
+    """One thread block: counters by group column name or function name, as quads (calls, out, in, ticks), and words."""
 
     groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
     functions: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    words: Mapping[str, Sequence[int]] = field(default_factory=dict)
     tid: int = 4000
     state: int = 1
     call_since: int = 0
     call_group: str = ""
 
     def block(self) -> bytes:
-        """Head, groups, functions, padding to 64."""
+        """Head, groups, functions, words, padding to 64."""
         number = 1 + group_index(self.call_group) if self.call_group else 0
         out = struct.pack("<IIQIIQQQQQ", self.tid, self.state, self.call_since, number, 0, 0, 0, 0, 0, 0)
         quads = [(0, 0, 0, 0)] * (len(GROUPS) + len(FUNCTIONS))
@@ -144,6 +160,9 @@ class Thread:
         for name, quad in self.functions.items():
             quads[len(GROUPS) + [f for f, _ in FUNCTIONS].index(name)] = tuple(quad)
         out += b"".join(struct.pack("<4Q", *q) for q in quads)
+        for name, length in WORDS.items():
+            values = self.words.get(name, ())
+            out += struct.pack(f"<{length}Q", *values, *[0] * (length - len(values)))
         return out + bytes(-len(out) % 64)
 
 
