@@ -115,6 +115,7 @@ void xw_mpi_started(const char *kind, int rank, int ranks)
         xw_process_make_segment_room(xw_process);
     xw_heartbeat_start();
     xw_thread_block_slow(); /* its new block, in the file: segments compare readings of one block */
+    xw_papi_stop();         /* of the thread that opened a session before, perhaps another one */
     xw_segment_start();
 }
 

@@ -23,6 +23,7 @@ struct xw_mpi {
     xw_word in_place, status_ignore;
     int32_t proc_null, root;
     int32_t combiner_named;
+    int32_t topo_cart, topo_graph, topo_dist_graph;
     xw_word world, type_byte, type_double, op_max, op_sum, request_null, errors_return;
 
     /* after MPI_Init */
@@ -33,6 +34,11 @@ struct xw_mpi {
     int (*comm_size)(xw_word comm, int32_t *size);
     int (*comm_test_inter)(xw_word comm, int32_t *inter);
     int (*comm_remote_size)(xw_word comm, int32_t *size);
+    int (*topo_test)(xw_word comm, int32_t *topology);
+    int (*cartdim_get)(xw_word comm, int32_t *dimensions);
+    int (*cart_shift)(xw_word comm, xw_word dimension, xw_word distance, int32_t *source, int32_t *destination);
+    int (*graph_neighbors_count)(xw_word comm, xw_word rank, int32_t *n);
+    int (*dist_graph_neighbors_count)(xw_word comm, int32_t *in, int32_t *out, int32_t *weighted);
     int (*type_size)(xw_word type, int32_t *size);
     int (*type_size_x)(xw_word type, int64_t *size);
     int (*type_get_envelope)(xw_word type, int32_t *integers, int32_t *addresses, int32_t *types, int32_t *combiner);

@@ -1,6 +1,7 @@
 #include "attach.h"
 
 #include "abi.h"
+#include "config.h"
 #include "digest_reduce.h"
 #include "got.h"
 #include "init.h"
@@ -24,15 +25,23 @@ void xw_mpi_attach(void)
         redirect();
 }
 
-void xw_mpi_initialized(void)
+/*
+ * What segments and records are about: MPI_COMM_WORLD once MPI_Init has been called; before, and in a program that
+ * never calls it, the processes of the open sessions, as many as the launcher says. The last MPI_Session_finalize leads
+ * back.
+ */
+enum phase { OUTSIDE, SESSIONS, WORLD };
+static uint32_t phase;    /* enum phase */
+static uint32_t sessions; /* open ones */
+
+static int change_phase(uint32_t from, uint32_t to)
 {
-    if (xw_mpi.ranks || !xw_mpi_detect())
-        return;
-    int32_t rank, ranks;
-    if (xw_mpi.comm_rank(xw_mpi.world, &rank) || xw_mpi.comm_size(xw_mpi.world, &ranks))
-        return;
+    return __atomic_compare_exchange_n(&phase, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void start(int32_t rank, int32_t ranks)
+{
     redirect();
-    xw_digest_prepare();
     xw_mpi.rank = rank;
     xw_mpi.ranks = ranks;
     xw_mpi_next_look = 0;
@@ -40,13 +49,37 @@ void xw_mpi_initialized(void)
     xw_mpi_started(xw_mpi.name, rank, ranks);
 }
 
+void xw_mpi_initialized(void)
+{
+    int32_t rank, ranks;
+    if (!xw_mpi_detect() || xw_mpi.comm_rank(xw_mpi.world, &rank) || xw_mpi.comm_size(xw_mpi.world, &ranks))
+        return;
+    if (!change_phase(OUTSIDE, WORLD) && !change_phase(SESSIONS, WORLD))
+        return;
+    xw_digest_prepare();
+    start(rank, ranks);
+}
+
 void xw_mpi_finalizing(unsigned function)
 {
     static int done;
-    if (!xw_mpi.ranks || __atomic_exchange_n(&done, 1, __ATOMIC_ACQ_REL))
+    if (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) != WORLD || __atomic_exchange_n(&done, 1, __ATOMIC_ACQ_REL))
         return;
     xw_mpi_ending(function);
     xw_digest_give();
+}
+
+void xw_mpi_session_began(void)
+{
+    __atomic_fetch_add(&sessions, 1, __ATOMIC_ACQ_REL);
+    if (xw_mpi_detect() && change_phase(OUTSIDE, SESSIONS))
+        start(xw_config.rank >= 0 ? xw_config.rank : 0, xw_config.ranks > 0 ? xw_config.ranks : 1);
+}
+
+void xw_mpi_session_ending(unsigned function)
+{
+    if (__atomic_fetch_sub(&sessions, 1, __ATOMIC_ACQ_REL) == 1 && change_phase(SESSIONS, OUTSIDE))
+        xw_mpi_ending(function);
 }
 
 void xw_mpi_look_again(uint64_t now)

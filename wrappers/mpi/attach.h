@@ -13,6 +13,11 @@ void xw_mpi_attach(void) XW_HIDDEN;
 void xw_mpi_initialized(void) XW_HIDDEN;
 /* MPI_Finalize is about to run in the calling thread: last segment, digest. */
 void xw_mpi_finalizing(unsigned function) XW_HIDDEN;
+/* MPI_Session_init has succeeded in the calling thread. */
+void xw_mpi_session_began(void) XW_HIDDEN;
+/* MPI_Session_finalize is about to run in the calling thread: the last one ends the last segment if there is no world.
+ */
+void xw_mpi_session_ending(unsigned function) XW_HIDDEN;
 
 /* Tick at which the loaded modules should be looked at again. */
 extern uint64_t xw_mpi_next_look XW_HIDDEN;

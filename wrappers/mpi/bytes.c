@@ -2,6 +2,8 @@
 
 uint64_t xw_mpi_type_cache[XW_MPI_TYPE_CACHE];
 
+/* --- datatypes --- */
+
 static int is_predefined(xw_word type)
 {
     int32_t integers, addresses, types, combiner = -1;
@@ -24,6 +26,8 @@ uint64_t xw_mpi_type_size_slow(xw_word type)
     return (uint64_t)size;
 }
 
+/* --- communicators --- */
+
 static int is_world(xw_word comm) { return xw_mpi.ranks && xw_mpi_same_handle(comm, xw_mpi.world); }
 
 static int is_inter(xw_word comm)
@@ -32,39 +36,12 @@ static int is_inter(xw_word comm)
     return !is_world(comm) && xw_mpi.comm_test_inter && !xw_mpi.comm_test_inter(comm, &inter) && inter;
 }
 
-int64_t xw_mpi_group_size(xw_word comm)
+static int32_t size_of(xw_word comm)
 {
     int32_t size = 0;
     if (is_world(comm))
         return xw_mpi.ranks;
     return xw_mpi.comm_size(comm, &size) ? 0 : size;
-}
-
-int64_t xw_mpi_peers(xw_word comm)
-{
-    if (!is_inter(comm))
-        return xw_mpi_group_size(comm);
-    int32_t size = 0;
-    return !xw_mpi.comm_remote_size || xw_mpi.comm_remote_size(comm, &size) ? 0 : size;
-}
-
-int64_t xw_mpi_sum(xw_word array, int64_t n)
-{
-    const int32_t *counts = (const int32_t *)array;
-    int64_t sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += counts[i];
-    return sum;
-}
-
-uint64_t xw_mpi_sum_types(xw_word counts, xw_word types, int64_t n)
-{
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        xw_word type = xw_mpi.handle_size == 8 ? ((const uint64_t *)types)[i] : ((const uint32_t *)types)[i];
-        sum += xw_mpi_times_type(((const int32_t *)counts)[i], type);
-    }
-    return sum;
 }
 
 static int32_t rank_in(xw_word comm)
@@ -75,10 +52,16 @@ static int32_t rank_in(xw_word comm)
     return xw_mpi.comm_rank(comm, &rank) ? -1 : rank;
 }
 
-int64_t xw_mpi_own(xw_word array, xw_word comm)
+struct xw_mpi_set xw_mpi_group(xw_word comm) { return (struct xw_mpi_set){.n = size_of(comm)}; }
+
+struct xw_mpi_set xw_mpi_peers(xw_word comm)
 {
-    int32_t rank = is_inter(comm) ? -1 : rank_in(comm);
-    return rank < 0 ? 0 : ((const int32_t *)array)[rank];
+    if (!is_inter(comm))
+        return xw_mpi_group(comm);
+    int32_t size = 0;
+    if (!xw_mpi.comm_remote_size || xw_mpi.comm_remote_size(comm, &size))
+        size = 0;
+    return (struct xw_mpi_set){.n = size};
 }
 
 int xw_mpi_is_root(xw_word root, xw_word comm)
@@ -87,12 +70,108 @@ int xw_mpi_is_root(xw_word root, xw_word comm)
     return rank == xw_mpi.root || (rank >= 0 && rank == rank_in(comm) && !is_inter(comm));
 }
 
-int xw_mpi_is_world_sized(xw_word comm)
+int xw_mpi_is_world_sized(xw_word comm) { return xw_mpi.ranks && size_of(comm) == xw_mpi.ranks && !is_inter(comm); }
+
+/* --- neighbours --- */
+
+/* Two in each dimension, first the one below; at the edge of a grid that is not periodic there is none. */
+static struct xw_mpi_set grid_neighbours(xw_word comm)
 {
-    return xw_mpi.ranks && xw_mpi_group_size(comm) == xw_mpi.ranks && !is_inter(comm);
+    int32_t dimensions = 0;
+    struct xw_mpi_set set = {0};
+    if (!xw_mpi.cartdim_get || !xw_mpi.cart_shift || xw_mpi.cartdim_get(comm, &dimensions))
+        return set;
+    for (int32_t d = 0; d < dimensions; d++) {
+        int32_t ranks[2];
+        if (xw_mpi.cart_shift(comm, (xw_word)d, 1, &ranks[0], &ranks[1]))
+            break;
+        for (unsigned side = 0; side < 2; side++, set.n++)
+            if (ranks[side] == xw_mpi.proc_null) {
+                set.n_absent++;
+                set.absent |= set.n < 64 ? UINT64_C(1) << set.n : 0;
+            }
+    }
+    return set;
 }
 
-uint64_t xw_mpi_received(xw_word status)
+static int32_t graph_neighbours(xw_word comm)
+{
+    int32_t n = 0;
+    int32_t rank = rank_in(comm);
+    if (!xw_mpi.graph_neighbors_count || rank < 0 || xw_mpi.graph_neighbors_count(comm, (xw_word)rank, &n))
+        return 0;
+    return n;
+}
+
+struct degrees {
+    int32_t in, out;
+};
+
+static struct degrees dist_graph_degrees(xw_word comm)
+{
+    struct degrees degrees = {0, 0};
+    int32_t weighted;
+    if (!xw_mpi.dist_graph_neighbors_count ||
+        xw_mpi.dist_graph_neighbors_count(comm, &degrees.in, &degrees.out, &weighted))
+        return (struct degrees){0, 0};
+    return degrees;
+}
+
+/* Each query is made only of a communicator that has this topology: else MPI would call the program's error handler. */
+static struct xw_mpi_set neighbours(xw_word comm, int outgoing)
+{
+    int32_t topology = -1;
+    if (!xw_mpi.topo_test || xw_mpi.topo_test(comm, &topology))
+        return (struct xw_mpi_set){0};
+    if (topology == xw_mpi.topo_cart)
+        return grid_neighbours(comm);
+    if (topology == xw_mpi.topo_graph)
+        return (struct xw_mpi_set){.n = graph_neighbours(comm)};
+    if (topology != xw_mpi.topo_dist_graph)
+        return (struct xw_mpi_set){0};
+    struct degrees degrees = dist_graph_degrees(comm);
+    return (struct xw_mpi_set){.n = outgoing ? degrees.out : degrees.in};
+}
+
+struct xw_mpi_set xw_mpi_sources(xw_word comm) { return neighbours(comm, 0); }
+struct xw_mpi_set xw_mpi_destinations(xw_word comm) { return neighbours(comm, 1); }
+
+/* --- arrays of counts --- */
+
+static int64_t count_at(xw_word array, unsigned width, int64_t i)
+{
+    return width == 8 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+}
+
+int64_t xw_mpi_sum(xw_word array, unsigned width, struct xw_mpi_set set)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < set.n; i++)
+        sum += xw_mpi_has(set, i) ? count_at(array, width, i) : 0;
+    return sum;
+}
+
+uint64_t xw_mpi_sum_types(xw_word counts, unsigned width, xw_word types, struct xw_mpi_set set)
+{
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < set.n; i++) {
+        if (!xw_mpi_has(set, i))
+            continue;
+        xw_word type = xw_mpi.handle_size == 8 ? ((const uint64_t *)types)[i] : ((const uint32_t *)types)[i];
+        sum += xw_mpi_times_type(count_at(counts, width, i), type);
+    }
+    return sum;
+}
+
+int64_t xw_mpi_own(xw_word array, unsigned width, xw_word comm)
+{
+    int32_t rank = is_inter(comm) ? -1 : rank_in(comm);
+    return rank < 0 ? 0 : count_at(array, width, rank);
+}
+
+/* --- statuses --- */
+
+uint64_t xw_mpi_moved(xw_word status)
 {
     int64_t bytes = 0;
     int32_t small = 0;

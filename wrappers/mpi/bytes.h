@@ -9,6 +9,8 @@
 
 #include "abi.h"
 
+/* --- datatypes --- */
+
 /* Sizes of predefined datatypes, each entry one word: handle << 16 | size. */
 #define XW_MPI_TYPE_CACHE 64u
 extern uint64_t xw_mpi_type_cache[XW_MPI_TYPE_CACHE] XW_HIDDEN;
@@ -39,26 +41,46 @@ static inline uint64_t xw_mpi_times_type(int64_t count, xw_word type)
     return count > 0 ? (uint64_t)count * xw_mpi_type_size(type) : 0;
 }
 
+/* --- communicators --- */
+
 /* Queries about a communicator or an array. Pure: asked twice in one wrapper, the compiler asks once. */
 #define XW_MPI_QUERY XW_HIDDEN __attribute__((pure))
 
-/* How many processes a collective on `comm` exchanges with: all of an intra-communicator, the remote group of the other
- * kind. */
-int64_t xw_mpi_peers(xw_word comm) XW_MPI_QUERY;
-/* Size of the group that the calling process belongs to. */
-int64_t xw_mpi_group_size(xw_word comm) XW_MPI_QUERY;
-/* Sum of n ints. */
-int64_t xw_mpi_sum(xw_word array, int64_t n) XW_MPI_QUERY;
-/* Sum over n peers of count times size of the datatype. */
-uint64_t xw_mpi_sum_types(xw_word counts, xw_word types, int64_t n) XW_HIDDEN;
-/* The entry of the calling process; 0 on an inter-communicator, whose arrays describe the other group. */
-int64_t xw_mpi_own(xw_word array, xw_word comm) XW_MPI_QUERY;
+/* Processes that an array of counts has entries for, in their order. */
+struct xw_mpi_set {
+    int32_t n, n_absent; /* entries; those of them that are MPI_PROC_NULL */
+    uint64_t absent;     /* bit i: entry i is; only the first 64 are told apart */
+};
+
+/* Those that a collective on `comm` exchanges with: all of an intra-communicator, the remote group of the other kind.
+ */
+struct xw_mpi_set xw_mpi_peers(xw_word comm) XW_MPI_QUERY;
+/* The group that the calling process belongs to. */
+struct xw_mpi_set xw_mpi_group(xw_word comm) XW_MPI_QUERY;
+/* The neighbours in the communicator's topology that a neighbourhood collective receives from and sends to. */
+struct xw_mpi_set xw_mpi_sources(xw_word comm) XW_MPI_QUERY;
+struct xw_mpi_set xw_mpi_destinations(xw_word comm) XW_MPI_QUERY;
+
+static inline int64_t xw_mpi_size(struct xw_mpi_set set) { return set.n - set.n_absent; }
+static inline int xw_mpi_has(struct xw_mpi_set set, int64_t i) { return i >= 64 || !(set.absent >> i & 1); }
+
 /* Whether the calling process is the root. */
 int xw_mpi_is_root(xw_word root, xw_word comm) XW_MPI_QUERY;
 /* Whether a communicator has all processes of MPI_COMM_WORLD. */
 int xw_mpi_is_world_sized(xw_word comm) XW_MPI_QUERY;
-/* Bytes that a status says were received. */
-uint64_t xw_mpi_received(xw_word status) XW_HIDDEN;
+
+/* --- arrays of counts; `width` is the size of an entry, 4 or 8 --- */
+
+int64_t xw_mpi_sum(xw_word array, unsigned width, struct xw_mpi_set set) XW_MPI_QUERY;
+/* Sum of count times size of the datatype. */
+uint64_t xw_mpi_sum_types(xw_word counts, unsigned width, xw_word types, struct xw_mpi_set set) XW_HIDDEN;
+/* The entry of the calling process; 0 on an inter-communicator, whose arrays describe the other group. */
+int64_t xw_mpi_own(xw_word array, unsigned width, xw_word comm) XW_MPI_QUERY;
+
+/* --- statuses --- */
+
+/* Bytes that a status says were received, read or written. */
+uint64_t xw_mpi_moved(xw_word status) XW_HIDDEN;
 
 /* Room for the status of any MPI, where the caller wants none. */
 struct xw_mpi_status {

@@ -184,7 +184,7 @@ static void redirect(const struct xw_elf *object, const struct slot *slot, void 
         }
         patch->opened = 1;
     }
-    __atomic_store_n(slot->place, xw_mpi_wrappers[slot->function][slot->name], __ATOMIC_RELEASE);
+    __atomic_store_n(slot->place, xw_mpi_wrapper(slot->function, slot->name), __ATOMIC_RELEASE);
 }
 
 static int redirect_object(const struct xw_elf *object, const char *path, void *context)

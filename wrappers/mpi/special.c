@@ -1,5 +1,5 @@
 /*
- * The MPI functions that no row of the table can say: start, end and abort.
+ * The MPI functions that no row of the table can say: start, end and abort, sessions too.
  *
  * Each body is called by the generated wrappers with the definition to forward to. MPI_Init and MPI_Init_thread are
  * also exported under their own names, so that an MPI library that is loaded after us is seen at its start at the
@@ -46,6 +46,31 @@ int xw_mpi_body_MPI_Finalize(xw_mpi_fn_MPI_Finalize *real, const void *site)
     }
     int result = real();
     xw_leave(call, XW_F_MPI_Finalize, XW_G_MPI_OTHER, 0, 0);
+    return result;
+}
+
+int xw_mpi_body_MPI_Session_init(xw_mpi_fn_MPI_Session_init *real, const void *site, xw_word info, xw_word errhandler,
+                                 xw_word session)
+{
+    struct xw_call call = xw_enter_mpi(XW_F_MPI_Session_init, XW_G_MPI_OTHER);
+    int result = real(info, errhandler, session);
+    if (call.outermost)
+        xw_segment_site(call.block, XW_F_MPI_Session_init, site);
+    xw_leave(call, XW_F_MPI_Session_init, XW_G_MPI_OTHER, 0, 0);
+    if (call.outermost && result == 0)
+        xw_mpi_session_began();
+    return result;
+}
+
+int xw_mpi_body_MPI_Session_finalize(xw_mpi_fn_MPI_Session_finalize *real, const void *site, xw_word session)
+{
+    struct xw_call call = xw_enter_mpi(XW_F_MPI_Session_finalize, XW_G_MPI_OTHER);
+    if (call.outermost) {
+        xw_segment_site(call.block, XW_F_MPI_Session_finalize, site);
+        xw_mpi_session_ending(XW_F_MPI_Session_finalize);
+    }
+    int result = real(session);
+    xw_leave(call, XW_F_MPI_Session_finalize, XW_G_MPI_OTHER, 0, 0);
     return result;
 }
 
