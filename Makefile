@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test lint format bench fuzz generate clean
+.PHONY: help setup build demo test lint format bench accuracy fuzz generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,9 @@ format: setup ## format Python and C files
 
 bench: build ## what the library costs, as a table and as JSON lines
 	@$(PYTHON) tools/bench/run.py
+
+accuracy: setup ## the estimators on simulated runs of known truth, as a table (SEEDS=3)
+	@cd tests && ../$(PYTHON) -m accuracy.study --seeds $(or $(SEEDS),3)
 
 fuzz: setup ## feed the readers with broken files for a minute (FUZZ_SECONDS=60)
 	@$(STEP) "fuzz" $(PYTHON) tests/fuzz/fuzz_readers.py --seconds $(or $(FUZZ_SECONDS),60)

@@ -16,6 +16,7 @@ __all__ = ["Baseline", "find_baseline", "period_of_hits", "saturated_baseline"]
 _DENSEST_SHARE = 0.3  # of the values, in the shortest interval
 _THRESHOLD_NOISES = 4.0
 _SATURATED_QUANTILE = 0.05
+_QUICK_NOISE = 0.02  # of that level; what lies below must agree so well to be taken for undisturbed
 _LONGEST_PERIOD = 200
 _PERIODS_SEEN = 8  # at least: each part must be large enough to have a baseline of its own
 _REPEATS = 0.75  # autocorrelation at the period
@@ -48,10 +49,16 @@ def find_baseline(ratios: NDArray[np.float64], least_noise: float) -> Baseline:
     return _judged(ratios, ordered, level, least_noise)
 
 
-def saturated_baseline(ratios: NDArray[np.float64], least_noise: float) -> Baseline:
-    """The baseline of a group that is disturbed nearly all the time: the 5 % quantile of the ratios [member]."""
+def saturated_baseline(ratios: NDArray[np.float64], least_noise: float) -> Baseline | None:
+    """The baseline of a group that is disturbed nearly all the time: the 5 % quantile of the ratios [member].
+
+    None: what is quicker still differs too much: the group varies by nature, and none of it is known to be undisturbed.
+    """
     ordered = np.sort(ratios)
-    return _judged(ratios, ordered, float(np.quantile(ordered, _SATURATED_QUANTILE)), least_noise)
+    level = float(np.quantile(ordered, _SATURATED_QUANTILE))
+    if _noise_below(ordered, level) > _QUICK_NOISE * level:
+        return None
+    return _judged(ratios, ordered, level, least_noise)
 
 
 def _judged(ratios: NDArray[np.float64], ordered: NDArray[np.float64], level: float, least_noise: float) -> Baseline:

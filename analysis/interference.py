@@ -24,7 +24,7 @@ from crosswind.profile.segments import SegmentTable
 __all__ = ["DEFAULT_METHOD", "METHODS", "estimate", "estimate_profile"]
 
 METHODS: dict[str, Callable[[SegmentFeatures], Detection]] = {"robust": robust.detect, "thesis": thesis.detect}
-DEFAULT_METHOD = "thesis"
+DEFAULT_METHOD = "robust"
 
 
 def estimate(table: SegmentTable, method: str = DEFAULT_METHOD) -> Estimate:

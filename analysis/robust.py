@@ -159,9 +159,8 @@ def _judge(
         if period is not None:
             return _judge_in_turns(y, duration, regressors, period)
     if judged.noise > _SATURATED_NOISE:
-        return _judgement(
-            y, ratios, model, saturated_baseline(ratios, least_noise), foot, centre / usual, saturated=True
-        )
+        lowest = saturated_baseline(ratios, least_noise) or baseline
+        return _judgement(y, ratios, model, lowest, foot, centre / usual, saturated=True)
     return judged
 
 
@@ -294,8 +293,8 @@ def _cautions(features: SegmentFeatures, findings: _Findings) -> Iterator[Cautio
     if (saturated := share(findings.saturated)) > _SATURATED_SHARE:
         yield Caution(
             "segments vary widely",
-            f"{saturated:.0%} of the time lies in like segments that take very different times; the quickest twentieth "
-            "was taken as undisturbed.",
+            f"{saturated:.0%} of the time lies in like segments that take very different times: whether all of them "
+            "were disturbed or they vary by nature is hard to tell.",
         )
     if (skipped := share(findings.cpu_skipped)) > _SKIPPED_SHARE:
         yield Caution(

@@ -37,6 +37,10 @@ def test_beyond_that_the_lowest_values_are_the_level():
     assert saturated_baseline(values, 0.0).level == pytest.approx(1, abs=0.02)
 
 
+def test_values_that_vary_by_nature_have_no_such_level():
+    assert saturated_baseline(np.exp(0.3 * np.random.default_rng(2).standard_normal(500)), 0.0) is None
+
+
 def test_what_clocks_cannot_tell_apart_is_no_hit():
     values = np.array([1.0] * 50 + [1.01])
     assert find_baseline(values, 0.0).hit.sum() == 1

@@ -85,9 +85,17 @@ def test_a_majority_of_hits_is_found_and_doubted():
     assert {"many segments hit", "two ways of estimating disagree"} <= reasons(found)
 
 
-def test_wild_groups_are_measured_from_their_quickest_members():
-    durations = 10_000.0 * RNG.uniform(1.0, 3.0, N)
+def test_nearly_all_hit_is_measured_from_the_quickest_members():
+    durations = noisy(10_000.0)
+    durations[: int(0.9 * N)] *= RNG.uniform(1.3, 2.5, int(0.9 * N))
     found = estimate(table(durations, instructions=np.full(N, 1e7)), "robust")
+    assert found.interference_pct == pytest.approx(100 * (1 - 10_000 * N / durations.sum()), abs=2)
+    assert "segments vary widely" in reasons(found)
+
+
+def test_groups_that_vary_by_nature_are_doubted():
+    found = estimate(table(10_000 * np.exp(0.3 * RNG.standard_normal(N)), instructions=np.full(N, 1e7)), "robust")
+    assert found.interference_pct < 20  # from the quickest members it would be 40
     assert "segments vary widely" in reasons(found)
 
 

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from crosswind.analysis import DEFAULT_METHOD
 from crosswind.db import queries
 from crosswind.db.connection import open_database
 from crosswind.profile import write_profile
@@ -25,7 +26,7 @@ def test_profiles_with_their_estimates(crosswind, profile_file, tmp_path):
     assert result.returncode == 0, result.stderr
     found = {job.job_id: job for job in jobs(tmp_path)}
     assert set(found) == {"1001", "1002"}
-    assert found["1001"].estimate["method"] == "thesis"
+    assert found["1001"].estimate["method"] == DEFAULT_METHOD
     assert found["1002"].estimate is None, "no segments: nothing to estimate from"
 
 
