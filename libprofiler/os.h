@@ -18,6 +18,7 @@
 #define XW_EXPORT __attribute__((visibility("default")))
 #define XW_LIKELY(x) __builtin_expect(!!(x), 1)
 #define XW_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define XW_COLD __attribute__((noinline)) /* `cold` moves what follows the call out of line as well */
 
 /* A raw system call: the result or -errno. */
 static inline __attribute__((always_inline)) long xw_syscall6(long n, long a, long b, long c, long d, long e, long f)
@@ -56,6 +57,19 @@ static inline uint64_t xw_rdtsc(void)
     uint32_t low, high;
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
     return ((uint64_t)high << 32) | low;
+}
+
+/* Whether valgrind runs the program: its documented request RUNNING_ON_VALGRIND, some rotations that cancel out on a real
+ * processor. */
+static inline int xw_runs_on_valgrind(void)
+{
+    const uint64_t request[6] = {0x1001};
+    uint64_t answer = 0;
+    __asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi; xchgq %%rbx, %%rbx"
+                     : "+d"(answer)
+                     : "a"(request)
+                     : "cc", "memory");
+    return answer != 0;
 }
 
 /* Add to a word that no other thread writes. One instruction, whose store other threads see as a whole; not atomic as a
