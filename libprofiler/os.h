@@ -59,8 +59,7 @@ static inline uint64_t xw_rdtsc(void)
     return ((uint64_t)high << 32) | low;
 }
 
-/* Whether valgrind runs the program: its documented request RUNNING_ON_VALGRIND, some rotations that cancel out on a real
- * processor. */
+/* Whether valgrind runs the program, by its documented request. On a real processor the rotations cancel out. */
 static inline int xw_runs_on_valgrind(void)
 {
     const uint64_t request[6] = {0x1001};
