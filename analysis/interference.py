@@ -79,6 +79,7 @@ def _assemble(method: str, features: SegmentFeatures, detection: Detection) -> E
         duration_us=features.duration_us,
         hit=detection.hit,
         excess_us=detection.excess_us,
+        labels=detection.labels,
     )
 
 

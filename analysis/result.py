@@ -109,7 +109,7 @@ class Estimate:
     interference_pct is None where it cannot be told (no segments, or none with enough others like it); then
     interference_class is ``unknown`` and probability None. Percentages are of the time that segments cover, total_s,
     and run_delay_pct of the processes' wall time. cpu_pct, run_delay_pct: None where the data do not hold them.
-    duration_us, excess_us: float64 [segment]; hit: bool [segment].
+    duration_us, excess_us: float64 [segment]; hit: bool [segment]; labels: int64 [segment], clusters.
     """
 
     method: str
@@ -130,6 +130,7 @@ class Estimate:
     duration_us: NDArray[np.float64]
     hit: NDArray[np.bool_]
     excess_us: NDArray[np.float64]
+    labels: NDArray[np.int64]
 
     @property
     def certain(self) -> bool:

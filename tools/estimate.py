@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from crosswind.analysis import DEFAULT_METHOD, METHODS, Estimate, estimate, estimate_profile
-from crosswind.profile.segments import read_csv
+from crosswind.analysis import DEFAULT_METHOD, METHODS, Estimate, estimate, estimate_profile, lost_by_kind
+from crosswind.profile.segments import SegmentTable, read_csv
 from crosswind.profile.store import MAGIC, read_profile
 from crosswind.tools.output import print_json, step
 from crosswind.tools.report_text import print_estimate
@@ -34,17 +34,20 @@ def estimate_command(path: Path, as_json: bool, method: str) -> None:
     Example: crosswind estimate melt.xwp
     """
     with step("estimating"):
-        result = _estimate_file(path, method)
+        result, table = _estimate_file(path, method)
+        kinds = lost_by_kind(table, result) if table is not None else {}
     if as_json:
-        print_json(result.to_json())
+        print_json({**result.to_json(), "lost_by_kind_s": kinds})
     else:
-        print_estimate(result)
+        print_estimate(result, kinds)
 
 
-def _estimate_file(path: Path, method: str) -> Estimate:
+def _estimate_file(path: Path, method: str) -> tuple[Estimate, SegmentTable | None]:
     """Estimate from a file of either kind, told apart by its first bytes. Raises FormatError, InputError, OSError."""
     with path.open("rb") as file:
         is_profile = file.read(len(MAGIC)) == MAGIC
     if is_profile or path.suffix == ".xwp":
-        return estimate_profile(read_profile(path), method)
-    return estimate(read_csv(path), method)
+        profile = read_profile(path)
+        return estimate_profile(profile, method), profile.segments
+    table = read_csv(path)
+    return estimate(table, method), table

@@ -33,10 +33,11 @@ Columns = dict[str, np.ndarray]  # column name -> [row]
 @click.option("--format", "form", type=click.Choice(["csv", "json", "parquet"]), default="csv", show_default=True)
 @click.option(
     "--what",
-    type=click.Choice(["segments", "slices", "functions"]),
+    type=click.Choice(["segments", "slices", "functions", "untrusted"]),
     default="segments",
     show_default=True,
-    help="segments: one row per segment and rank; slices: per process and slice; functions: per process and function.",
+    help="segments: one row per segment and rank; slices: per process and slice; functions: per process and function; "
+    "untrusted: the intervals that interference hit, to drop them from a measurement.",
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [stdout]")
 @db_option(required=False)
@@ -56,7 +57,7 @@ def export_command(profile: str, form: str, what: str, output: Path | None, db: 
 
 
 def export(profile: Profile, what: str, form: str, output: Path | None) -> None:
-    """Write `what` (segments, slices, functions) as `form` (csv, json, parquet) to a file, or to stdout.
+    """Write `what` (segments, slices, functions, untrusted) as `form` (csv, json, parquet) to a file, or to stdout.
 
     CommandError: the profile has no segments, or there is no pyarrow.
     """
@@ -146,6 +147,23 @@ def _functions(profile: Profile) -> Columns:
     return columns
 
 
+def _untrusted(profile: Profile) -> Columns:
+    from crosswind.analysis import estimate, untrusted_intervals
+
+    table = _segment_table(profile)
+    found = untrusted_intervals(table, estimate(table))
+    return {
+        "begin_us": np.rint(found.begin_us),
+        "end_us": np.rint(found.end_us),
+        "begin_s": found.begin_s,
+        "first_segment": found.first,
+        "last_segment": found.last,
+        "segments": found.segments,
+        "hit": found.hit,
+        "lost_s": found.lost_s,
+    }
+
+
 def _process_columns(profile: Profile, rows: np.ndarray) -> Columns:
     processes = profile.processes
     ranks = np.array([-1 if p.rank is None else p.rank for p in processes], dtype=np.int64)
@@ -198,7 +216,12 @@ def _open(output: Path | None) -> IO[str]:
     return output.open("w", newline="") if output else click.open_file("-", "w")
 
 
-TABLES: dict[str, Callable[[Profile], Columns]] = {"segments": _segments, "slices": _slices, "functions": _functions}
+TABLES: dict[str, Callable[[Profile], Columns]] = {
+    "segments": _segments,
+    "slices": _slices,
+    "functions": _functions,
+    "untrusted": _untrusted,
+}
 WRITERS: dict[str, Callable[[Columns, Path | None], None]] = {
     "csv": _write_csv,
     "json": _write_json,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import click
 
@@ -14,11 +14,14 @@ __all__ = ["print_estimate"]
 _CLUSTERS_SHOWN = 8
 
 
-def print_estimate(estimate: Estimate) -> None:
-    """Print the sentence, the figures beside it, the longest clusters, then warnings and notes."""
+def print_estimate(estimate: Estimate, kinds: Mapping[str, float] | None = None) -> None:
+    """Print the sentence, the figures beside it, the longest clusters, then warnings and notes.
+
+    kinds: seconds lost by kind, as `lost_by_kind` gives them.
+    """
     click.secho(estimate.sentence(), bold=True)
     if estimate.interference_pct is not None:
-        for line in _figures(estimate):
+        for line in (*_figures(estimate), *_kinds(kinds or {})):
             click.echo(f"  {line}")
         _print_clusters(estimate)
     remarks = [("Warning", text) for text in estimate.warnings] + [("Note", text) for text in estimate.notes]
@@ -39,6 +42,13 @@ def _figures(estimate: Estimate) -> Iterator[str]:
     for name, value in beside.items():
         if value is not None:
             yield f"{name}: {value:.1f} %"
+
+
+def _kinds(kinds: Mapping[str, float]) -> Iterator[str]:
+    """What the time was lost in, largest part first."""
+    lost = sorted(((seconds, kind) for kind, seconds in kinds.items() if seconds > 0), reverse=True)
+    if lost:
+        yield "lost in: " + ", ".join(f"{kind} {seconds:.2g} s" for seconds, kind in lost)
 
 
 def _print_clusters(estimate: Estimate) -> None:

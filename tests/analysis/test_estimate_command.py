@@ -53,6 +53,12 @@ def test_json_is_one_document(profile):
     assert document["run_delay_pct"] == pytest.approx(0.2)
 
 
+def test_what_the_time_was_lost_in(profile):
+    kinds = json.loads(run(profile, "--json").stdout)["lost_by_kind_s"]
+    assert sum(kinds.values()) == pytest.approx(0.72, rel=0.02)
+    assert "lost in: " in run(profile).output
+
+
 def test_answer_for_a_csv(tmp_path):
     """5 of 60 segments lost 1 ms each: 5 of 65 ms. The ending of the name does not matter."""
     path = tmp_path / "segments.txt"

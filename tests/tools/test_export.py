@@ -108,3 +108,14 @@ def test_a_profile_without_segments_says_what_there_is(crosswind, tmp_path):
     assert result.returncode == 1
     assert "--what slices" in result.stderr
     assert crosswind("export", "w.xwp", "--what", "slices").returncode == 0
+
+
+def test_untrusted_intervals(crosswind, tmp_path):
+    write_profile(make_lammps(slow_segments={100: 40.0, 101: 40.0, 200: 40.0}), tmp_path / "p.xwp")
+    found = rows(crosswind("export", "p.xwp", "--what", "untrusted").stdout)
+    assert {("100", "101", "2"), ("200", "200", "1")} <= {
+        (r["first_segment"], r["last_segment"], r["hit"]) for r in found
+    }
+    as_json = json.loads(crosswind("export", "p.xwp", "--what", "untrusted", "--format", "json").stdout)
+    assert len(as_json) == len(found)
+    assert sum(r["lost_s"] for r in as_json) == pytest.approx(0.120, abs=0.02)
