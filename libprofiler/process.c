@@ -229,6 +229,7 @@ void xw_process_close_slice(struct xw_process *process, uint32_t flags, int self
     struct xw_instant now;
     xw_process_calibrate(process);
     xw_spool_carry_over(&process->spool);
+    xw_spool_store_files(&process->spool, process->files);
     xw_process_instant(process, &now);
     xw_sum_groups(&process->spool, now.tick, process->groups);
     xw_process_stats_read(&process->stats, self_tid, process->scratch, sizeof process->scratch);

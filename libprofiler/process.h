@@ -9,6 +9,7 @@
 #define XW_PROCESS_H
 
 #include "config.h"
+#include "file_table.h"
 #include "papi.h"
 #include "perf.h"
 #include "slice.h"
@@ -81,6 +82,8 @@ struct xw_process {
     struct xw_snapshot snapshot;
     uint8_t payload[XW_SLICE_MAX_PAYLOAD];
     char scratch[4096];
+    uint64_t files[XW_N_FILES]; /* which it reads and writes; the file gets a copy with each slice */
+    struct xw_descriptor descriptor[XW_ACCESS_FDS];
 };
 extern struct xw_process *xw_process XW_HIDDEN; /* NULL until the first set-up of the image */
 

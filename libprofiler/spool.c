@@ -9,7 +9,7 @@
 #include "spool_header.h"
 #include "write_signals.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, FILES_SIZE = XW_N_FILES * sizeof(uint64_t), FILES_CHUNK = 2 /* its number */ };
 
 static uint64_t round_up(uint64_t size, uint64_t unit) { return (size + unit - 1) / unit * unit; }
 
@@ -114,13 +114,14 @@ static void copy_state(struct xw_spool_header *to, const struct xw_spool_header 
 
 /* Where the parts of a new file lie. */
 struct layout {
-    uint64_t log, threads, size;
+    uint64_t log, threads, files, size;
 };
 
 static struct layout first_layout(void)
 {
     const uint64_t log = round_up(XW_HEADER_SIZE + xw_table_size, PAGE), threads = log + PAGE;
-    return (struct layout){.log = log, .threads = threads, .size = threads + first_blocks_size()};
+    const uint64_t files = threads + first_blocks_size();
+    return (struct layout){.log = log, .threads = threads, .files = files, .size = files + FILES_SIZE};
 }
 
 /* Everything that a reader expects, in a file that has no name yet. */
@@ -135,9 +136,11 @@ static void fill_file(struct xw_spool *spool, const struct xw_config *config, ui
     memcpy(header->magic, XW_SPOOL_MAGIC, sizeof header->magic);
     spool->chunk[0] = base + layout->threads;
     spool->chunk[1] = base + layout->log;
+    spool->chunk[FILES_CHUNK] = base + layout->files;
     spool->free_blocks = 0;
     add_chunk(spool, header, XW_CHUNK_THREADS, layout->threads, (uint32_t)first_blocks_size());
     add_chunk(spool, header, XW_CHUNK_SLICES, layout->log, PAGE);
+    add_chunk(spool, header, XW_CHUNK_FILES, layout->files, FILES_SIZE);
     reserve_shared_block(spool, (struct xw_thread_block *)spool->chunk[0]);
 }
 
@@ -281,4 +284,10 @@ void xw_spool_carry_over(struct xw_spool *spool)
             spool->carried[w] = total;
         }
     }
+}
+
+void xw_spool_store_files(struct xw_spool *spool, const uint64_t files[XW_N_FILES])
+{
+    if (xw_spool_is_published(spool))
+        xw_files_copy((uint64_t *)spool->chunk[FILES_CHUNK], files);
 }

@@ -16,6 +16,7 @@
 
 #include "config.h"
 #include "counters.h"
+#include "file_table.h"
 #include "log.h"
 
 #define XW_FIRST_THREADS 8u /* blocks at the start, in memory and again in the file; the shared one among them */
@@ -53,6 +54,9 @@ int xw_spool_is_published(const struct xw_spool *spool) XW_HIDDEN;
 /* Add what has been counted in memory since the last time to the file's shared block. By the thread that closes slices.
  */
 void xw_spool_carry_over(struct xw_spool *spool) XW_HIDDEN;
+
+/* Copy what is new in the process's table of files into the file's. By the thread that closes slices. */
+void xw_spool_store_files(struct xw_spool *spool, const uint64_t files[XW_N_FILES]) XW_HIDDEN;
 
 /* Add a chunk of the kind, `size` rounded up to pages. Only one thread may do so at a time: the helper, or another
    thread while no helper runs. Opens the file for a moment. Returns 0 when there is no room. */

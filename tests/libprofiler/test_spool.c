@@ -11,6 +11,7 @@
 
 #include "crc32c.h"
 #include "spool.h"
+#include "spool_header.h"
 
 static char directory[64];
 
@@ -93,7 +94,7 @@ static void test_file_on_disk(void **state)
     assert_string_equal(header.magic, XW_SPOOL_MAGIC);
     assert_int_equal(header.n_columns, XW_N_COLUMNS);
     assert_int_equal(header.pid, getpid());
-    assert_int_equal(header.n_chunks, 2);
+    assert_int_equal(header.n_chunks, 3);
     assert_string_equal(header.job_id, "../job 1/x");
     char command[64], line[64] = "";
     snprintf(command, sizeof command, "sed 's/.*) //' /proc/%d/stat | cut -d' ' -f20", getpid());
@@ -106,6 +107,13 @@ static void test_file_on_disk(void **state)
     table[header.table_size] = 0;
     assert_memory_equal(table, "column 0 mpi_p2p_calls count counter group 0 0\n", 47);
     free(table);
+    static uint64_t files[XW_N_FILES], stored[XW_N_FILES];
+    files[5] = 0x1234500 | XW_FILE_READ;
+    xw_spool_store_files(spool, files);
+    assert_int_equal(header.chunk[2].kind, XW_CHUNK_FILES);
+    assert_int_equal(header.chunk[2].size, sizeof stored);
+    assert_int_equal(pread(fd, stored, sizeof stored, (off_t)header.chunk[2].offset), sizeof stored);
+    assert_memory_equal(stored, files, sizeof stored);
     close(fd);
     free(spool);
 }
@@ -125,7 +133,7 @@ static void test_log_goes_on_in_the_next_chunk(void **state)
     }
     assert_int_equal(records, 4096 / 108);
     assert_true(xw_spool_grow(spool, XW_CHUNK_SLICES, 5000));
-    assert_int_equal(spool->header->chunk[2].size, 8192);
+    assert_int_equal(spool->header->chunk[3].size, 8192);
     assert_int_equal(xw_log_begin(spool, &spool->slices, sizeof payload), 1);
     assert_int_equal(xw_log_room(spool, &spool->slices), 8192);
     free(spool);
@@ -188,7 +196,10 @@ static void test_full_disk(void **state)
     char path[96];
     snprintf(path, sizeof path, "%s/small", directory);
     assert_int_equal(mkdir(path, 0700), 0);
-    if (mount("crosswind", path, "tmpfs", 0, "size=160k,mode=0700") != 0) {
+    char options[64]; /* room for one file and a half */
+    const size_t file = XW_FIRST_THREADS * sizeof(struct xw_thread_block) + xw_table_size + 24576;
+    snprintf(options, sizeof options, "size=%zu,mode=0700", file * 3 / 2);
+    if (mount("crosswind", path, "tmpfs", 0, options) != 0) {
         print_message("SKIPPED: a full disk: mounting a tmpfs needs root\n");
         skip();
     }
@@ -197,7 +208,7 @@ static void test_full_disk(void **state)
     assert_true(xw_spool_publish(first, &config));
     assert_false(xw_spool_publish(second, &config)); /* no room: and no SIGBUS later */
     assert_false(xw_spool_grow(first, XW_CHUNK_SLICES, 1 << 20));
-    assert_int_equal(first->header->n_chunks, 2);
+    assert_int_equal(first->header->n_chunks, 3);
     assert_int_equal(umount2(path, MNT_DETACH), 0);
     free(first);
     free(second);

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -17,6 +18,18 @@
 #include "process.h"
 
 struct xw_process *xw_process; /* none: not sealed */
+
+/* What access.c is told. */
+static struct {
+    int forgotten, fd;
+    uint64_t file;
+} told;
+void xw_access_forget(int fd) { told.forgotten = fd; }
+void xw_access_file_is(int fd, uint64_t file)
+{
+    told.fd = fd;
+    told.file = file;
+}
 
 static void file_systems(void **state)
 {
@@ -84,6 +97,43 @@ static void names(void **state)
     assert_int_equal(xw_class_of_path_at(sys, NULL), XW_CLASS_MEM);
 }
 
+static uint64_t file_of(int fd)
+{
+    const uint64_t file = xw_file_of_fd(fd);
+    xw_class_forget(fd);
+    assert_int_equal(told.forgotten, fd);
+    const enum xw_class class = xw_class_of_fd(fd);
+    assert_int_equal(told.fd, fd);
+    assert_true(told.file == file);
+    assert_true(!file || (file / XW_FILE_CLASS) % 8 == class);
+    return file;
+}
+
+static void files(void **state)
+{
+    (void)state;
+    char one[] = "/tmp/xw-file-XXXXXX", two[] = "/dev/shm/xw-file-XXXXXX";
+    const int a = mkstemp(one), b = mkstemp(two), again = open(one, O_RDONLY);
+    const uint64_t file = file_of(a);
+    assert_true(xw_file_is_known(file));
+    assert_true(file & XW_FILE_LOCAL);
+    assert_false(file & (XW_FILE_READ | XW_FILE_WRITTEN | XW_FILE_APPENDS));
+    assert_true(file_of(again) == file);
+    assert_true(xw_file_is_known(file_of(b)));
+    assert_true((file_of(b) ^ file) >= XW_FILE_IDENTITY);
+    xw_config.job_id[0] = 'x'; /* another job: another identity */
+    assert_true((file_of(a) ^ file) >= XW_FILE_IDENTITY);
+    xw_config.job_id[0] = 0;
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    xw_class_forget_pair(fds, 0);
+    assert_true(file_of(fds[0]) == 0);
+    assert_true(file_of(open("/tmp", O_RDONLY)) == 0);
+    assert_true(xw_file_of_fd(-1) == 0 && xw_file_of_fd(12345) == 0);
+    unlink(one);
+    unlink(two);
+}
+
 static void bad_pointers(void **state)
 {
     (void)state;
@@ -122,6 +172,7 @@ int main(void)
         cmocka_unit_test(file_systems),
         cmocka_unit_test(descriptors),
         cmocka_unit_test(names),
+        cmocka_unit_test(files),
         cmocka_unit_test(bad_pointers),
         cmocka_unit_test(a_sealed_process_asks_nothing),
     };

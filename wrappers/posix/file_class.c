@@ -5,6 +5,8 @@
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
 
+#include "access.h"
+#include "config.h"
 #include "path_class.h"
 #include "process.h"
 
@@ -66,51 +68,67 @@ static const struct {
     {0x6E736673, XW_CLASS_MEM}, /* nsfs */
 };
 
-enum xw_class xw_class_of_magic(uint64_t f_type)
+enum { FILE_SYSTEMS = sizeof file_systems / sizeof *file_systems, NO_FILE_SYSTEM = -1 };
+
+/* Its row; FILE_SYSTEMS: a local disk. */
+static int row_of_magic(uint64_t f_type)
 {
-    for (unsigned i = 0; i < sizeof file_systems / sizeof *file_systems; i++)
-        if (file_systems[i].magic == (uint32_t)f_type)
-            return (enum xw_class)file_systems[i].class;
-    return XW_CLASS_DISK;
+    int row = 0;
+    while (row < FILE_SYSTEMS && file_systems[row].magic != (uint32_t)f_type)
+        row++;
+    return row;
 }
 
+static enum xw_class class_of_row(int row)
+{
+    if (row == NO_FILE_SYSTEM)
+        return XW_CLASS_OTHER;
+    return row < FILE_SYSTEMS ? (enum xw_class)file_systems[row].class : XW_CLASS_DISK;
+}
+
+enum xw_class xw_class_of_magic(uint64_t f_type) { return class_of_row(row_of_magic(f_type)); }
+
 /*
- * Classes of devices (st_dev), so that statfs, which asks the server of a network file system, runs once per
- * mount and not once per file. One word an entry: device << 8 | 1 + class. A newcomer takes the place of another.
+ * File systems of devices (st_dev), so that statfs, which asks the server of a network file system, runs once per
+ * mount and not once per file. One word an entry: device << 8 | 1 + row. A newcomer takes the place of another.
  */
 enum { DEVICES = 64 };
-static uint64_t device_class[DEVICES];
+static uint64_t device_row[DEVICES];
+_Static_assert(FILE_SYSTEMS + 1 < 256, "a row fits in a byte");
 
-static enum xw_class class_of_device(uint64_t device, int fd, const char *path)
+static int row_of_device(uint64_t device, int fd, const char *path)
 {
-    uint64_t *entry = &device_class[(device ^ device >> 8 ^ device >> 20) % DEVICES];
+    uint64_t *entry = &device_row[(device ^ device >> 8 ^ device >> 20) % DEVICES];
     uint64_t known = __atomic_load_n(entry, __ATOMIC_RELAXED);
     if (known && known >> 8 == device)
-        return (enum xw_class)((known & 0xff) - 1);
+        return (int)(known & 0xff) - 1;
     struct statfs fs;
     long result = path ? xw_syscall(SYS_statfs, path, &fs) : xw_syscall(SYS_fstatfs, fd, &fs);
     if (xw_failed(result))
-        return XW_CLASS_OTHER;
-    enum xw_class class = xw_class_of_magic((uint64_t)fs.f_type);
-    __atomic_store_n(entry, device << 8 | (1u + class), __ATOMIC_RELAXED);
-    return class;
+        return NO_FILE_SYSTEM;
+    int row = row_of_magic((uint64_t)fs.f_type);
+    __atomic_store_n(entry, device << 8 | (1u + (unsigned)row), __ATOMIC_RELAXED);
+    return row;
 }
 
-/* Mode and device of a descriptor (path "") or a name. AT_STATX_DONT_SYNC: what the client knows, no word to a server.
- */
-static int look_at(int fd, const char *path, uint32_t *mode, uint64_t *device)
+struct sight {
+    uint32_t mode;
+    uint64_t device, inode;
+};
+
+/* A descriptor (path "") or a name. AT_STATX_DONT_SYNC: what the client knows, no word to a server. */
+static int look_at(int fd, const char *path, struct sight *seen)
 {
     struct statx x;
-    if (!xw_failed(xw_syscall(SYS_statx, fd, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &x))) {
-        *mode = x.stx_mode;
-        *device = (uint64_t)x.stx_dev_major << 32 | x.stx_dev_minor;
+    if (!xw_failed(
+            xw_syscall(SYS_statx, fd, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &x))) {
+        *seen = (struct sight){x.stx_mode, (uint64_t)x.stx_dev_major << 32 | x.stx_dev_minor, x.stx_ino};
         return 1;
     }
     struct stat old; /* before Linux 4.11, and under filters that do not know statx */
     if (xw_failed(*path ? xw_syscall(SYS_stat, path, &old) : xw_syscall(SYS_fstat, fd, &old)))
         return 0;
-    *mode = old.st_mode;
-    *device = (uint64_t)major(old.st_dev) << 32 | minor(old.st_dev);
+    *seen = (struct sight){old.st_mode, (uint64_t)major(old.st_dev) << 32 | minor(old.st_dev), old.st_ino};
     return 1;
 }
 
@@ -118,24 +136,62 @@ static int look_at(int fd, const char *path, uint32_t *mode, uint64_t *device)
 
 static int is_sealed(void) { return xw_process && __atomic_load_n(&xw_process->sealed, __ATOMIC_RELAXED); }
 
+/*
+ * The file word of a regular file (file_table.h). Nodes number the devices of a network file system each in their own
+ * way, so there its type stands for it. The job's id makes the hash differ from job to job.
+ */
+static uint64_t regular_file(const struct sight *seen, int row)
+{
+    const enum xw_class class = class_of_row(row);
+    const int local = class != XW_CLASS_NET;
+    uint64_t words[2 + sizeof xw_config.job_id / sizeof(uint64_t)];
+    for (unsigned i = 0; i < sizeof xw_config.job_id; i++)
+        ((char *)words)[i] = xw_config.job_id[i];
+    words[sizeof words / sizeof *words - 2] = local ? seen->device : file_systems[row].magic;
+    words[sizeof words / sizeof *words - 1] = seen->inode;
+    return xw_file_identity(words, sizeof words / sizeof *words) | (local ? XW_FILE_LOCAL : 0u) |
+           XW_FILE_CLASS * (unsigned)class;
+}
+
+/* Whether it can be told; `file` is 0 for all but regular files. */
+static int ask_about(int fd, enum xw_class *class, uint64_t *file)
+{
+    struct sight seen;
+    if (fd < 0 || is_sealed() || !look_at(fd, "", &seen))
+        return 0;
+    *class = XW_CLASS_OTHER;
+    *file = 0;
+    if (S_ISREG(seen.mode) || S_ISDIR(seen.mode)) {
+        const int row = row_of_device(seen.device, fd, NULL);
+        *class = class_of_row(row);
+        if (S_ISREG(seen.mode) && row != NO_FILE_SYSTEM)
+            *file = regular_file(&seen, row);
+    } else if (S_ISFIFO(seen.mode))
+        *class = XW_CLASS_PIPE;
+    else if (S_ISSOCK(seen.mode))
+        *class = XW_CLASS_SOCK;
+    else if (S_ISBLK(seen.mode))
+        *class = XW_CLASS_DISK;
+    return 1;
+}
+
 enum xw_class xw_class_look(int fd)
 {
-    uint32_t mode;
-    uint64_t device;
-    if (fd < 0 || is_sealed() || !look_at(fd, "", &mode, &device))
+    enum xw_class class;
+    uint64_t file;
+    if (!ask_about(fd, &class, &file))
         return XW_CLASS_OTHER;
-    enum xw_class class = XW_CLASS_OTHER;
-    if (S_ISREG(mode) || S_ISDIR(mode))
-        class = class_of_device(device, fd, NULL);
-    else if (S_ISFIFO(mode))
-        class = XW_CLASS_PIPE;
-    else if (S_ISSOCK(mode))
-        class = XW_CLASS_SOCK;
-    else if (S_ISBLK(mode))
-        class = XW_CLASS_DISK;
     if ((unsigned)fd < XW_CLASS_FDS)
         __atomic_store_n(&xw_fd_class[fd], (uint8_t)(1 + class), __ATOMIC_RELAXED);
+    xw_access_file_is(fd, file);
     return class;
+}
+
+uint64_t xw_file_of_fd(int fd)
+{
+    enum xw_class class;
+    uint64_t file;
+    return ask_about(fd, &class, &file) ? file : 0;
 }
 
 void xw_class_forget_range(unsigned first, unsigned last)
@@ -168,7 +224,7 @@ enum xw_class xw_class_of_path_at(int dirfd, const char *path)
 
 enum xw_class xw_class_of_directory(const char *directory)
 {
-    uint32_t mode;
-    uint64_t device;
-    return look_at(AT_FDCWD, directory, &mode, &device) ? class_of_device(device, -1, directory) : XW_CLASS_OTHER;
+    struct sight seen;
+    return look_at(AT_FDCWD, directory, &seen) ? class_of_row(row_of_device(seen.device, -1, directory))
+                                               : XW_CLASS_OTHER;
 }

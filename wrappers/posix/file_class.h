@@ -15,6 +15,7 @@
 #ifndef XW_FILE_CLASS_H
 #define XW_FILE_CLASS_H
 
+#include "access.h"
 #include "metric_table.h"
 #include "os.h"
 
@@ -24,6 +25,8 @@ extern uint8_t xw_fd_class[XW_CLASS_FDS] XW_HIDDEN; /* 1 + class; 0: not known *
 
 /* Ask the kernel, and remember. */
 enum xw_class xw_class_look(int fd) XW_HIDDEN;
+/* Ask the kernel which file it is, as a file word (file_table.h); 0: not a regular one, or not known. */
+uint64_t xw_file_of_fd(int fd) XW_HIDDEN;
 
 static inline enum xw_class xw_class_of_fd(int fd)
 {
@@ -40,6 +43,7 @@ static inline void xw_class_forget(int fd)
 {
     if ((unsigned)fd < XW_CLASS_FDS)
         __atomic_store_n(&xw_fd_class[fd], 0, __ATOMIC_RELAXED);
+    xw_access_forget(fd);
 }
 
 void xw_class_forget_range(unsigned first, unsigned last) XW_HIDDEN;
