@@ -4,6 +4,7 @@ Interference: `interference` is the front, one file a method, `docs/estimator.md
 `derived`, with `units` for people.
 """
 
+from crosswind.analysis.comparison import Comparison, compare
 from crosswind.analysis.derived import SERIES, Reduction, Series, available, job_series, process_series, series_named
 from crosswind.analysis.errors import InputError
 from crosswind.analysis.interference import DEFAULT_METHOD, METHODS, estimate, estimate_profile
@@ -21,6 +22,7 @@ __all__ = [
     "SERIES",
     "Caution",
     "ClusterStatistics",
+    "Comparison",
     "Detection",
     "DisplayUnit",
     "Estimate",
@@ -30,6 +32,7 @@ __all__ = [
     "UntrustedIntervals",
     "accuracy",
     "available",
+    "compare",
     "display_unit",
     "estimate",
     "estimate_profile",

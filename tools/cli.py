@@ -17,6 +17,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "run": ("crosswind.tools.run", "run_command", "Run a program under Crosswind and write its profile."),
     "show": ("crosswind.tools.show", "show_command", "Show what a profile holds."),
     "estimate": ("crosswind.tools.estimate", "estimate_command", "Estimate the interference of one run."),
+    "compare": ("crosswind.tools.compare", "compare_command", "Compare several runs of one program."),
     "collect": (
         "crosswind.tools.collect",
         "collect_command",

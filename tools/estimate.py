@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from crosswind.analysis import DEFAULT_METHOD, METHODS, Estimate, estimate, estimate_profile, lost_by_kind
-from crosswind.profile.segments import SegmentTable, read_csv
-from crosswind.profile.store import MAGIC, read_profile
+from crosswind.profile.segments import SegmentTable
 from crosswind.tools.output import print_json, step
 from crosswind.tools.report_text import print_estimate
+from crosswind.tools.segment_file import read_run
 
 __all__ = ["estimate_command"]
 
@@ -43,11 +43,8 @@ def estimate_command(path: Path, as_json: bool, method: str) -> None:
 
 
 def _estimate_file(path: Path, method: str) -> tuple[Estimate, SegmentTable | None]:
-    """Estimate from a file of either kind, told apart by its first bytes. Raises FormatError, InputError, OSError."""
-    with path.open("rb") as file:
-        is_profile = file.read(len(MAGIC)) == MAGIC
-    if is_profile or path.suffix == ".xwp":
-        profile = read_profile(path)
-        return estimate_profile(profile, method), profile.segments
-    table = read_csv(path)
-    return estimate(table, method), table
+    """The estimate of a file of either kind, and its segments. Raises FormatError, InputError, OSError."""
+    run = read_run(path)
+    if isinstance(run, SegmentTable):
+        return estimate(run, method), run
+    return estimate_profile(run, method), run.segments

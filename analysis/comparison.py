@@ -1,0 +1,140 @@
+"""Several runs of one program beside each other: interference that lasts a whole run shows only here.
+
+Within one run a steady slow-down looks like a slower program. Between runs the undisturbed level of like segments can
+be compared: the quickest run tells what they can take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.analysis.alike import MIN_GROUP, alike_groups
+from crosswind.analysis.baseline import find_baseline
+from crosswind.analysis.errors import InputError
+from crosswind.analysis.features import SegmentFeatures, segment_features
+from crosswind.analysis.interference import estimate
+from crosswind.analysis.result import Estimate
+from crosswind.profile.segments import SegmentTable
+
+__all__ = ["Comparison", "compare"]
+
+_LEAST_NOISE = 0.002
+_SAME_WORK = 0.02  # medians of the work of a cluster in two runs differ by less
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs side by side; clusters in order of their time over all runs.
+
+    estimates: [run], each run by itself. size: int64 [run, cluster]. level_us, median_us: float64 [run, cluster], the
+    undisturbed and the median duration; NaN where a run has fewer than 8 of the cluster. same_work: bool [cluster],
+    false where processor counters say that the runs did different work in it. steady_pct: float64 [run], percent of the
+    run by which its undisturbed levels exceed those of the quickest run, over the clusters that all runs share.
+    shared_pct: float64 [run], percent of the run in those clusters.
+    """
+
+    estimates: tuple[Estimate, ...]
+    size: NDArray[np.int64]
+    level_us: NDArray[np.float64]
+    median_us: NDArray[np.float64]
+    same_work: NDArray[np.bool_]
+    steady_pct: NDArray[np.float64]
+    shared_pct: NDArray[np.float64]
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters over all runs."""
+        return int(self.same_work.size)
+
+
+def compare(tables: Sequence[SegmentTable], method: str = "robust") -> Comparison:
+    """Match the segments of several runs by call sites and calls, and compare what each run needs for them.
+
+    Segments are compared by duration alone; clusters whose work differs between the runs are named in `same_work` and
+    left out of `steady_pct`. InputError: fewer than two runs, or a run without durations.
+    """
+    if len(tables) < 2:
+        raise InputError("a comparison needs two runs or more")
+    estimates = tuple(estimate(table, method) for table in tables)
+    features = [segment_features(table) for table in tables]
+    run = np.repeat(np.arange(len(tables)), [f.duration_us.size for f in features])
+    together = _concatenated(features)
+    labels, _ = alike_groups(together)
+    size, level, median, work = _by_run_and_cluster(run, labels, together, len(tables))
+    same_work = _same_work(work)
+    usable = np.all(size >= MIN_GROUP, axis=0) & same_work
+    total_us = np.array([max(f.total_us, 1e-9) for f in features])
+    beyond = (level - np.min(level, axis=0))[:, usable]
+    order = np.argsort(-np.nansum(median * size, axis=0), kind="stable")
+    return Comparison(
+        estimates=estimates,
+        size=size[:, order],
+        level_us=level[:, order],
+        median_us=median[:, order],
+        same_work=same_work[order],
+        steady_pct=100 * (beyond * size[:, usable]).sum(axis=1) / total_us,
+        shared_pct=_shared_pct(run, labels, usable, together.duration_us, total_us),
+    )
+
+
+def _concatenated(features: Sequence[SegmentFeatures]) -> SegmentFeatures:
+    """The segments of all runs behind each other, with the features that every run has."""
+
+    def joined(name: str) -> object:
+        values = [getattr(f, name) for f in features]
+        if any(v is None for v in values):
+            return None
+        if isinstance(values[0], dict):
+            common = [key for key in values[0] if all(key in v for v in values)]
+            return {key: np.concatenate([v[key] for v in values]) for key in common}
+        return np.concatenate(values)
+
+    kinds = {f.work_kind for f in features}
+    joint = {field.name: joined(field.name) for field in fields(SegmentFeatures) if field.name != "work_kind"}
+    if len(kinds) > 1:
+        joint["work"] = None
+    return SegmentFeatures(work_kind=kinds.pop() if len(kinds) == 1 else "none", **joint)  # type: ignore[arg-type]
+
+
+def _by_run_and_cluster(
+    run: NDArray[np.int64], labels: NDArray[np.int64], features: SegmentFeatures, n_runs: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Size, undisturbed level, median duration and median work, each [run, cluster]; NaN where there are too few."""
+    n_clusters = int(labels.max(initial=-1)) + 1
+    size = np.zeros((n_runs, n_clusters), dtype=np.int64)
+    level, median, work = (np.full(size.shape, np.nan) for _ in range(3))
+    cell = run * n_clusters + labels
+    order = np.argsort(cell, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(cell[order])) + 1) if order.size else ():
+        at = run[members[0]], labels[members[0]]
+        size[at] = members.size
+        usual = float(np.median(features.duration_us[members]))
+        if members.size < MIN_GROUP or usual <= 0:
+            continue
+        median[at] = usual
+        level[at] = usual * find_baseline(features.duration_us[members] / usual, _LEAST_NOISE).level
+        if features.work is not None and features.work_kind in ("flops", "instructions"):
+            work[at] = float(np.median(features.work[members]))
+    return size, level, median, work
+
+
+def _same_work(work: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether the runs agree in the work of each cluster, [cluster]; unknown work counts as the same."""
+    low, high = np.fmin.reduce(work, axis=0), np.fmax.reduce(work, axis=0)
+    return ~(high > (1 + _SAME_WORK) * low)
+
+
+def _shared_pct(
+    run: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    usable: NDArray[np.bool_],
+    duration_us: NDArray[np.float64],
+    total_us: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Percent of each run's time in the clusters that are compared, [run]."""
+    counted = np.where(usable[labels], duration_us, 0.0) if labels.size else duration_us
+    return 100 * np.bincount(run, weights=counted, minlength=total_us.size) / total_us

@@ -1,0 +1,69 @@
+"""Runs beside each other: a steady slow-down shows, different work does not pass for one."""
+
+import numpy as np
+import pytest
+
+from crosswind.analysis import InputError, compare
+from support.segment_tables import table
+
+N = 300
+RNG = np.random.default_rng(11)
+
+
+def run(step_us=10_000.0, output_us=30_000.0, n=N, work=1e7):
+    """Time steps with an output every tenth, told apart by their I/O calls."""
+    output = np.arange(n) % 10 == 9
+    durations = np.where(output, output_us, step_us) * (1 + 0.002 * RNG.standard_normal(n))
+    return table(durations, io_calls=output.astype(float), instructions=np.full(n, work))
+
+
+def test_runs_that_are_alike_have_no_steady_loss():
+    found = compare([run(), run(), run()])
+    assert found.n_clusters == 2
+    assert found.steady_pct == pytest.approx([0, 0, 0], abs=0.2)
+    assert found.shared_pct == pytest.approx([100, 100, 100])
+
+
+def test_a_steady_slow_down_shows_between_runs_only():
+    found = compare([run(), run(step_us=12_000.0)])
+    assert found.estimates[1].interference_pct < 0.1
+    assert found.steady_pct[0] == pytest.approx(0, abs=0.1)
+    assert found.steady_pct[1] == pytest.approx(100 * 0.9 * 2 / (0.9 * 12 + 0.1 * 30), rel=0.02)
+    steps = int(np.argmax(found.size[0]))
+    assert found.level_us[:, steps] == pytest.approx([10_000, 12_000], rel=0.002)
+
+
+def test_episodes_are_not_a_steady_loss():
+    disturbed = run()
+    disturbed.columns["dur_us"][:, 50:100] += 8_000
+    found = compare([run(), disturbed])
+    assert found.steady_pct[1] == pytest.approx(0, abs=0.2)
+    assert found.estimates[1].interference_s == pytest.approx(0.4, rel=0.02)
+
+
+def test_runs_of_different_length_are_matched():
+    found = compare([run(), run(n=2 * N)])
+    assert found.size.sum(axis=1).tolist() == [N, 2 * N]
+    assert found.steady_pct == pytest.approx([0, 0], abs=0.2)
+
+
+def test_more_work_is_no_slow_down():
+    found = compare([run(), run(step_us=12_000.0, work=1.2e7)])
+    assert not found.same_work.any()
+    assert found.steady_pct.tolist() == [0, 0]
+
+
+def test_a_phase_that_one_run_lacks_is_left_out():
+    found = compare([run(), table(np.full(N, 10_000.0), io_calls=np.zeros(N), instructions=np.full(N, 1e7))])
+    assert found.shared_pct[0] == pytest.approx(75, abs=1)
+    assert np.isnan(found.level_us[1]).sum() == 1
+
+
+def test_one_run_is_no_comparison():
+    with pytest.raises(InputError, match="two runs"):
+        compare([run()])
+
+
+def test_runs_without_segments():
+    found = compare([run(), table(np.zeros(0))])
+    assert found.steady_pct.tolist() == [0, 0]

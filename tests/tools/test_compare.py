@@ -1,0 +1,34 @@
+"""`crosswind compare` on files: the answer, JSON, and what it says when there is nothing to compare."""
+
+import json
+
+from crosswind.profile import write_profile
+from support.profiles import make_lammps, make_profile, make_writer
+
+
+def test_a_quiet_and_a_disturbed_run(crosswind, tmp_path):
+    write_profile(make_lammps(), tmp_path / "quiet.xwp")
+    write_profile(make_lammps(slow_segments={i: 40.0 for i in range(500, 700)}), tmp_path / "disturbed.xwp")
+    result = crosswind("compare", "quiet.xwp", "disturbed.xwp")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("No run was slower than another by 3 % throughout.")
+    document = json.loads(crosswind("compare", "quiet.xwp", "disturbed.xwp", "--json").stdout)
+    quiet, disturbed = document["runs"]
+    assert disturbed["interference_pct"] > quiet["interference_pct"] + 5
+    assert disturbed["steady_pct"] < 1
+    assert disturbed["shared_pct"] > 90
+
+
+def test_different_programs_have_nothing_in_common(crosswind, tmp_path):
+    write_profile(make_lammps(), tmp_path / "a.xwp")
+    (tmp_path / "b.csv").write_text("seg,rank,dur_us,coll_calls\n" + "".join(f"{i},0,100,77\n" for i in range(50)))
+    assert "no segments in common" in crosswind("compare", "a.xwp", "b.csv").stdout
+
+
+def test_wrong_use(crosswind, tmp_path):
+    write_profile(make_profile(mpi="", n_segments=0), tmp_path / "none.xwp")
+    write_profile(make_writer(), tmp_path / "w.xwp")
+    assert crosswind("compare", "none.xwp").returncode == 2
+    result = crosswind("compare", "none.xwp", "w.xwp")
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1)
+    assert "has no segments" in result.stderr

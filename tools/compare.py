@@ -1,0 +1,115 @@
+"""`crosswind compare`: several runs of one program beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from crosswind.analysis import Comparison, compare
+from crosswind.profile.segments import SegmentTable
+from crosswind.tools.errors import CommandError
+from crosswind.tools.output import one_line, print_json, print_table, step
+from crosswind.tools.segment_file import read_run
+
+__all__ = ["compare_command"]
+
+CLUSTERS_SHOWN = 8
+CLUSTERS_LISTED = 100
+NOTABLE_PCT = 3.0
+
+
+@click.command("compare")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+def compare_command(paths: tuple[Path, ...], as_json: bool) -> None:
+    """Compare runs of one program: what each lost by itself, and by how much all of it was slower.
+
+    PATHS are profiles (.xwp) or CSV files of segments. A slow-down that lasts a whole run cannot be seen in that run
+    alone; between runs the usual durations of like segments show it.
+
+    \b
+    Example: crosswind compare monday.xwp tuesday.xwp wednesday.xwp
+    """
+    if len(paths) < 2:
+        raise click.UsageError("a comparison needs two runs or more")
+    with step("comparing"):
+        found = compare([_segments(path) for path in paths])
+    if as_json:
+        print_json(_document(found, paths))
+    else:
+        _print(found, paths)
+
+
+def _segments(path: Path) -> SegmentTable:
+    """The segments of a file of either kind. Raises FormatError, OSError; CommandError: the profile has none."""
+    run = read_run(path)
+    segments = run if isinstance(run, SegmentTable) else run.segments
+    if segments is None:
+        raise CommandError(f"{path}: has no segments: it is no MPI program, or it had no global collectives")
+    return segments
+
+
+def _document(found: Comparison, paths: tuple[Path, ...]) -> dict[str, Any]:
+    runs = [
+        {
+            "file": str(path),
+            "total_s": estimate.total_s,
+            "interference_pct": estimate.interference_pct,
+            "certain": estimate.certain,
+            "steady_pct": float(found.steady_pct[i]),
+            "shared_pct": float(found.shared_pct[i]),
+        }
+        for i, (path, estimate) in enumerate(zip(paths, found.estimates, strict=True))
+    ]
+    clusters = [
+        {
+            "size": found.size[:, c].tolist(),
+            "level_us": [None if np.isnan(v) else float(v) for v in found.level_us[:, c]],
+            "median_us": [None if np.isnan(v) else float(v) for v in found.median_us[:, c]],
+            "same_work": bool(found.same_work[c]),
+        }
+        for c in range(min(found.n_clusters, CLUSTERS_LISTED))
+    ]
+    return {"sentence": _sentence(found, paths), "runs": runs, "clusters": clusters}
+
+
+def _sentence(found: Comparison, paths: tuple[Path, ...]) -> str:
+    """The answer in one sentence."""
+    if not np.any(found.shared_pct > 0):
+        return "The runs have no segments in common that could be compared: are they of the same program and input?"
+    slowest = int(np.argmax(found.steady_pct))
+    if found.steady_pct[slowest] < NOTABLE_PCT:
+        return f"No run was slower than another by {NOTABLE_PCT:.0f} % throughout."
+    name = one_line(paths[slowest].name)
+    return (
+        f"{name} was slower throughout: about {found.steady_pct[slowest]:.2g} % of its time, against the quickest run."
+    )
+
+
+def _print(found: Comparison, paths: tuple[Path, ...]) -> None:
+    click.secho(_sentence(found, paths), bold=True)
+    header = ("run", "time s", "lost by itself %", "slower throughout %", "compared %")
+    rows = [
+        (
+            path.name,
+            f"{estimate.total_s:.1f}",
+            "-" if estimate.interference_pct is None else f"{estimate.interference_pct:.1f}",
+            f"{found.steady_pct[i]:.1f}",
+            f"{found.shared_pct[i]:.0f}",
+        )
+        for i, (path, estimate) in enumerate(zip(paths, found.estimates, strict=True))
+    ]
+    print_table(header, rows, "Runs")
+    shown = range(min(found.n_clusters, CLUSTERS_SHOWN))
+    levels = [
+        (
+            f"{c + 1}{'' if found.same_work[c] else ' (different work)'}",
+            *("-" if np.isnan(v) else f"{v / 1e3:.3f}" for v in found.level_us[:, c]),
+        )
+        for c in shown
+    ]
+    if levels:
+        print_table(("cluster", *(path.name for path in paths)), levels, "Undisturbed duration of like segments, ms")
