@@ -4,6 +4,7 @@
 
 #include "heartbeat.h"
 #include "init.h"
+#include "mpi/fortran.h"
 #include "papi.h"
 #include "process.h"
 #include "varint.h"
@@ -76,7 +77,7 @@ static uintptr_t relative(uintptr_t address)
 
 void xw_segment_site(struct xw_thread_block *block, unsigned function, const void *return_address)
 {
-    uint64_t site = relative((uintptr_t)return_address) * 0x9e3779b97f4a7c15u + function + 1;
+    uint64_t site = relative((uintptr_t)xw_fortran_place(return_address)) * 0x9e3779b97f4a7c15u + function + 1;
     site = (site ^ site >> 29) * 0xbf58476d1ce4e5b9u;
     xw_add(&block->head.site_hash, site ^ site >> 32);
 }

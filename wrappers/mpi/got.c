@@ -1,5 +1,6 @@
 #include "got.h"
 
+#include "fortran.h"
 #include "loaded.h"
 #include "resolve.h"
 #include "table.h"
@@ -7,38 +8,74 @@
 
 #define PAGE 4096u
 
-/* A slot of an object that names a function of the table. */
+/* A slot of an object that names a function of the table, in C or in Fortran. */
 struct slot {
     void **place;
-    unsigned function;
-    enum xw_mpi_name name;
-    int lazy; /* may still point into the object's own procedure linkage table */
+    int lazy;                    /* may still point into the object's own procedure linkage table */
+    struct xw_mpi_symbol symbol; /* its name, and where the address of the real function is kept */
+    unsigned number;             /* tells symbols apart */
+    void *entry;                 /* what it is made to point to */
 };
 
-typedef void slot_user(const struct xw_elf *object, const struct slot *slot, void *context);
+enum { N_C_SYMBOLS = XW_MPI_N * XW_MPI_N_NAMES, N_SYMBOLS = N_C_SYMBOLS + XW_FORTRAN_NAMES };
 
-/* A name without its P; NULL: not MPI's. */
-static const char *plain_name(const char *symbol)
+/* --- which slots there are --- */
+
+static int is_mpi_name(const char *symbol)
 {
-    const char *plain = symbol + (*symbol == 'P');
-    return plain[0] == 'M' && plain[1] == 'P' && plain[2] == 'I' && plain[3] == '_' ? plain : NULL;
+    const char *plain = symbol + ((*symbol | 0x20) == 'p');
+    return (plain[0] | 0x20) == 'm' && (plain[1] | 0x20) == 'p' && (plain[2] | 0x20) == 'i';
 }
 
-/* Which function of the table a symbol is; 0: none. */
-static int find_function(const char *symbol, struct slot *slot)
+/* The row of a C name; -1: none. */
+static int find_row(const char *plain)
 {
-    const char *plain = plain_name(symbol);
-    if (!plain)
-        return 0;
-    slot->name = plain == symbol ? XW_MPI_PLAIN : XW_MPI_PROFILING;
     uint32_t hash = xw_elf_hash(plain);
     for (uint32_t i = hash % XW_MPI_INDEX_SIZE; xw_mpi_index[i]; i = (i + 1) % XW_MPI_INDEX_SIZE) {
-        slot->function = xw_mpi_index[i] - 1u;
-        if (xw_mpi_hashes[slot->function][XW_MPI_PLAIN] == hash && xw_equal(xw_mpi_names[slot->function] + 1, plain))
-            return 1;
+        int row = xw_mpi_index[i] - 1;
+        if (xw_mpi_hashes[row][XW_MPI_PLAIN] == hash && xw_equal(xw_mpi_names[row] + 1, plain))
+            return row;
     }
-    return 0;
+    return -1;
 }
+
+static int find_c_symbol(const char *symbol, int in_binding, struct slot *slot)
+{
+    const enum xw_mpi_name name = *symbol == 'P' ? XW_MPI_PROFILING : XW_MPI_PLAIN;
+    const int row = find_row(symbol + (name == XW_MPI_PROFILING));
+    if (row < 0)
+        return 0;
+    slot->number = (unsigned)row * XW_MPI_N_NAMES + name;
+    slot->symbol = (struct xw_mpi_symbol){
+        xw_mpi_names[row] + (name == XW_MPI_PLAIN),
+        xw_mpi_hashes[row][name],
+        &xw_mpi_real[row][name],
+    };
+    slot->entry = in_binding ? xw_fortran_gate((unsigned)row, name) : xw_mpi_wrapper((unsigned)row, name);
+    return 1;
+}
+
+/* A binding's calls of Fortran names are inside a call that the program made. */
+static int find_fortran_symbol(const char *symbol, int in_binding, struct slot *slot)
+{
+    const int name = in_binding ? -1 : xw_fortran_name(symbol);
+    if (name < 0)
+        return 0;
+    slot->number = N_C_SYMBOLS + (unsigned)name;
+    slot->symbol = (struct xw_mpi_symbol){xw_fortran_symbol(name), xw_elf_hash(symbol), xw_fortran_real(name)};
+    slot->entry = xw_fortran_stub(name);
+    return 1;
+}
+
+/* An object, and which of its symbols are to be looked at. */
+struct search {
+    const struct xw_elf *object;
+    int in_binding;
+    uint32_t n_undefined;   /* symbols below are taken from others; 0: not known, look at all names */
+    const uint64_t *chosen; /* a bit for each symbol below n_undefined */
+};
+
+typedef void slot_user(const struct search *search, const struct slot *slot, void *context);
 
 /* Whether a relocation fills a slot with the address of a symbol. */
 static int fills_slot(const ElfW(Rela) * relocation)
@@ -47,42 +84,63 @@ static int fills_slot(const ElfW(Rela) * relocation)
     return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || (type == R_X86_64_64 && !relocation->r_addend);
 }
 
-/* Visits the slots of functions of the table whose symbol has an index below `n_symbols`. */
-static void visit_slots(const struct xw_elf *object, const ElfW(Rela) * relocations, size_t n, uint32_t n_symbols,
+static void visit_slot(const struct search *search, const ElfW(Rela) * relocation, slot_user *use, void *context)
+{
+    const struct xw_elf *object = search->object;
+    const char *symbol = object->strings + object->symbols[ELF64_R_SYM(relocation->r_info)].st_name;
+    struct slot slot = {.place = (void **)(object->base + relocation->r_offset),
+                        .lazy = ELF64_R_TYPE(relocation->r_info) == R_X86_64_JUMP_SLOT};
+    if (is_mpi_name(symbol) && fills_slot(relocation) &&
+        (find_c_symbol(symbol, search->in_binding, &slot) || find_fortran_symbol(symbol, search->in_binding, &slot)))
+        use(search, &slot, context);
+}
+
+/* Visits the slots of chosen symbols and, if wanted, those of symbols that the object seems to define. */
+static void visit_slots(const struct search *search, const ElfW(Rela) * relocations, size_t n, int defined_too,
                         slot_user *use, void *context)
 {
+    const uint32_t n_undefined = search->n_undefined;
+    const uint64_t *chosen = search->chosen;
     for (const ElfW(Rela) *relocation = relocations; relocation < relocations + n; relocation++) {
-        uint32_t index = ELF64_R_SYM(relocation->r_info);
-        if (index >= n_symbols || !fills_slot(relocation))
-            continue;
-        struct slot slot = {.place = (void **)(object->base + relocation->r_offset),
-                            .lazy = ELF64_R_TYPE(relocation->r_info) == R_X86_64_JUMP_SLOT};
-        if (find_function(object->strings + object->symbols[index].st_name, &slot))
-            use(object, &slot, context);
+        const uint32_t index = (uint32_t)(relocation->r_info >> 32);
+        if (index < n_undefined ? (int)(chosen[index / 64] >> index % 64 & 1) : defined_too)
+            visit_slot(search, relocation, use, context);
     }
 }
 
-/* Whether any of the symbols that the object takes from others is MPI's. */
-static int takes_mpi(const struct xw_elf *object, uint32_t n_undefined)
+enum { MAX_CHOSEN = 1 << 16 };
+
+/* Marks the symbols of MPI among those that the object takes from others. Returns whether there are any. */
+static int choose(const struct xw_elf *object, uint32_t n_undefined, uint64_t *chosen)
 {
-    for (uint32_t i = 1; i < n_undefined; i++)
-        if (plain_name(object->strings + object->symbols[i].st_name))
-            return 1;
-    return 0;
+    int any = 0;
+    for (uint32_t i = 0; i < n_undefined; i++) {
+        if (i % 64 == 0)
+            chosen[i / 64] = 0;
+        if (i && is_mpi_name(object->strings + object->symbols[i].st_name)) {
+            chosen[i / 64] |= UINT64_C(1) << i % 64;
+            any = 1;
+        }
+    }
+    return any;
 }
 
 /*
- * Most objects have many relocations and none for MPI, and a large C++ library has hundreds of thousands for its own
- * symbols. So only objects are looked through that take a symbol of MPI from others, and of their data relocations only
- * those for such symbols. Calls may also name a symbol that an executable at a fixed address seems to define.
+ * Most objects have many relocations and none for MPI, and a large C++ library has hundreds of thousands. So names are
+ * looked at once for each symbol that an object takes from others, and relocations for their symbol's number. Calls may
+ * also name a symbol that an executable at a fixed address seems to define.
  */
-static void visit_object_slots(const struct xw_elf *object, slot_user *use, void *context)
+static void visit_object_slots(const struct xw_elf *object, int in_binding, slot_user *use, void *context)
 {
+    static uint64_t chosen[MAX_CHOSEN / 64];
     uint32_t n_undefined = xw_elf_n_undefined(object);
-    if (n_undefined && !takes_mpi(object, n_undefined))
+    if (n_undefined > MAX_CHOSEN)
+        n_undefined = 0;
+    if (n_undefined && !choose(object, n_undefined, chosen))
         return;
-    visit_slots(object, object->plt, object->n_plt, ~0u, use, context);
-    visit_slots(object, object->data, object->n_data, n_undefined ? n_undefined : ~0u, use, context);
+    const struct search search = {object, in_binding, n_undefined, chosen};
+    visit_slots(&search, object->plt, object->n_plt, 1, use, context);
+    visit_slots(&search, object->data, object->n_data, !n_undefined, use, context);
 }
 
 /* The MPI library's calls to itself are no calls of the application. */
@@ -97,31 +155,30 @@ static int is_mpi_library(const struct xw_elf *object)
 /* --- first pass: which functions are called at all --- */
 
 struct wanted {
-    struct xw_mpi_symbol symbols[XW_MPI_N * XW_MPI_N_NAMES];
+    struct xw_mpi_symbol symbols[N_SYMBOLS];
     unsigned n;
-    uint8_t listed[XW_MPI_N][XW_MPI_N_NAMES];
+    uint8_t listed[N_SYMBOLS];
 };
 
-static void want(const struct xw_elf *object, const struct slot *slot, void *context)
+static void want(const struct search *search, const struct slot *slot, void *context)
 {
-    (void)object;
     struct wanted *wanted = context;
-    void **real = &xw_mpi_real[slot->function][slot->name];
-    if (*real || !*slot->place || wanted->listed[slot->function][slot->name])
+    if (!*slot->place)
         return;
-    wanted->listed[slot->function][slot->name] = 1;
-    wanted->symbols[wanted->n++] = (struct xw_mpi_symbol){
-        .name = xw_mpi_names[slot->function] + (slot->name == XW_MPI_PLAIN),
-        .hash = xw_mpi_hashes[slot->function][slot->name],
-        .address = real,
-    };
+    if (search->in_binding)
+        xw_fortran_note_reached(slot->number / XW_MPI_N_NAMES);
+    if (*slot->symbol.address || wanted->listed[slot->number])
+        return;
+    wanted->listed[slot->number] = 1;
+    wanted->symbols[wanted->n++] = slot->symbol;
 }
 
 static int list_wanted(const struct xw_elf *object, const char *path, void *context)
 {
     (void)path;
+    const int is_binding = xw_fortran_note_binding(object);
     if (!is_mpi_library(object))
-        visit_object_slots(object, want, context);
+        visit_object_slots(object, is_binding, want, context);
     return 0;
 }
 
@@ -131,7 +188,7 @@ static int list_wanted(const struct xw_elf *object, const char *path, void *cont
 static int leads_to_real(const struct xw_elf *object, const struct slot *slot)
 {
     void *target = __atomic_load_n(slot->place, __ATOMIC_RELAXED);
-    void *real = xw_mpi_real[slot->function][slot->name];
+    void *real = *slot->symbol.address;
     return target && real && (target == real || (slot->lazy && xw_elf_segment(object, (uintptr_t)target)));
 }
 
@@ -171,11 +228,11 @@ struct patch {
     int refused;
 };
 
-static void redirect(const struct xw_elf *object, const struct slot *slot, void *context)
+static void redirect(const struct search *search, const struct slot *slot, void *context)
 {
     struct patch *patch = context;
     uintptr_t place = (uintptr_t)slot->place;
-    if (!leads_to_real(object, slot) || !is_writable(object, place))
+    if (!leads_to_real(search->object, slot) || !is_writable(search->object, place))
         return;
     if (place >= patch->relro.begin && place < patch->relro.end && !patch->opened) {
         if (patch->refused || !protect(patch->relro, READ_WRITE)) {
@@ -184,7 +241,7 @@ static void redirect(const struct xw_elf *object, const struct slot *slot, void 
         }
         patch->opened = 1;
     }
-    __atomic_store_n(slot->place, xw_mpi_wrapper(slot->function, slot->name), __ATOMIC_RELEASE);
+    __atomic_store_n(slot->place, slot->entry, __ATOMIC_RELEASE);
 }
 
 static int redirect_object(const struct xw_elf *object, const char *path, void *context)
@@ -194,7 +251,7 @@ static int redirect_object(const struct xw_elf *object, const char *path, void *
     if (is_mpi_library(object))
         return 0;
     struct patch patch = {.relro = relro_pages(object)};
-    visit_object_slots(object, redirect, &patch);
+    visit_object_slots(object, xw_fortran_is_binding(object), redirect, &patch);
     if (patch.opened)
         protect(patch.relro, READ_ONLY);
     return 0;
@@ -206,9 +263,13 @@ void xw_mpi_redirect(void)
     static struct wanted wanted;
     if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
         return;
-    wanted = (struct wanted){0};
+    wanted.n = 0;
+    for (unsigned i = 0; i < N_SYMBOLS; i++)
+        wanted.listed[i] = 0;
+    xw_fortran_begin();
     xw_elf_visit(XW_ELF_FIRST, list_wanted, &wanted);
     xw_mpi_resolve(wanted.symbols, wanted.n, XW_MPI_FIRST);
+    xw_fortran_connect();
     xw_elf_visit(XW_ELF_FIRST, redirect_object, NULL);
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
