@@ -24,7 +24,8 @@ NOTABLE_PCT = 3.0
 @click.command("compare")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
-def compare_command(paths: tuple[Path, ...], as_json: bool) -> None:
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a report with pictures, too.")
+def compare_command(paths: tuple[Path, ...], as_json: bool, html: Path | None) -> None:
     """Compare runs of one program: what each lost by itself, and by how much all of it was slower.
 
     PATHS are profiles (.xwp) or CSV files of segments. A slow-down that lasts a whole run cannot be seen in that run
@@ -37,6 +38,10 @@ def compare_command(paths: tuple[Path, ...], as_json: bool) -> None:
         raise click.UsageError("a comparison needs two runs or more")
     with step("comparing"):
         found = compare([_segments(path) for path in paths])
+    if html is not None:
+        from crosswind.tools.report_html import comparison_report
+
+        comparison_report(html, [path.name for path in paths], _sentence(found, paths), found)
     if as_json:
         print_json(_document(found, paths))
     else:

@@ -8,6 +8,7 @@ import click
 
 from crosswind.analysis import DEFAULT_METHOD, METHODS, Estimate, estimate, estimate_profile, lost_by_kind
 from crosswind.profile.segments import SegmentTable
+from crosswind.tools.errors import CommandError
 from crosswind.tools.output import print_json, step
 from crosswind.tools.report_text import print_estimate
 from crosswind.tools.segment_file import read_run
@@ -25,17 +26,20 @@ __all__ = ["estimate_command"]
     show_default=True,
     help="The estimator; docs/estimator.md describes each.",
 )
-def estimate_command(path: Path, as_json: bool, method: str) -> None:
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a report with pictures, too.")
+def estimate_command(path: Path, as_json: bool, method: str, html: Path | None) -> None:
     """Estimate how much of a run's time was lost to interference, from this one run.
 
     PATH is a profile (.xwp), or a CSV file of segments with one row per segment and rank.
 
     \b
-    Example: crosswind estimate melt.xwp
+    Example: crosswind estimate melt.xwp --html melt.html
     """
     with step("estimating"):
         result, table = _estimate_file(path, method)
         kinds = lost_by_kind(table, result) if table is not None else {}
+    if html is not None:
+        _write_report(html, path, table, result, kinds)
     if as_json:
         print_json({**result.to_json(), "lost_by_kind_s": kinds})
     else:
@@ -48,3 +52,15 @@ def _estimate_file(path: Path, method: str) -> tuple[Estimate, SegmentTable | No
     if isinstance(run, SegmentTable):
         return estimate(run, method), run
     return estimate_profile(run, method), run.segments
+
+
+def _write_report(
+    html: Path, path: Path, table: SegmentTable | None, result: Estimate, kinds: dict[str, float]
+) -> None:
+    """The report of a run that has segments; CommandError: it has none."""
+    if table is None:
+        raise CommandError(f"{path}: has no segments, there is nothing to draw")
+    from crosswind.tools.report_html import estimate_report
+
+    with step("drawing"):
+        estimate_report(html, path.name, table, result, kinds)
