@@ -67,7 +67,7 @@ struct xw_thread_block *xw_thread_block_slow(void)
     if (!xw_process_set_up())
         return NULL;
     struct xw_process *process = xw_process;
-    if (process->sealed)
+    if (xw_is_sealed())
         return NULL;
     if (process->pid !=
         (uint32_t)xw_syscall(SYS_getpid)) /* a vfork child, in its parent's memory: not a thread of it */
@@ -115,7 +115,7 @@ void xw_leave_shared(struct xw_thread_block *block, uint64_t begin, int owns_tim
 void xw_helper_due(void)
 {
     struct xw_process *process = xw_process;
-    if (!process || !process->hot.generation || process->sealed || xw_helper_after(&process->hot) == ~0ul)
+    if (!process || !process->hot.generation || xw_is_sealed() || xw_helper_after(&process->hot) == ~0ul)
         return;
     const uint64_t limit_ns = xw_config.helper_after_ms * 1000000u;
     struct xw_instant now;

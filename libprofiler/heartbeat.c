@@ -261,7 +261,7 @@ void xw_heartbeat_forbid(void)
     if (!xw_process_is_mine())
         return;
     stop_for_ever(xw_process);
-    __atomic_store_n(&xw_process->sealed, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&xw_sealed, 1, __ATOMIC_SEQ_CST);
 }
 
 void xw_heartbeat_permit(void)
@@ -269,7 +269,7 @@ void xw_heartbeat_permit(void)
     struct xw_process *process = xw_process;
     if (!process || !process->hot.generation || xw_config.no_helper || process->ended)
         return;
-    __atomic_store_n(&process->sealed, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&xw_sealed, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&process->helper.forbidden, 0, __ATOMIC_SEQ_CST);
     look_again_later(process);
 }

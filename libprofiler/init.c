@@ -71,7 +71,10 @@ static void read_options(char **environment)
     xw_config_read(&xw_config, environment);
     if (is_skipped(xw_config.skip))
         xw_config.disable = 1;
-    xw_config.no_helper = helper_is_unwanted();
+    if (xw_config.disable)
+        __atomic_store_n(&xw_sealed, 1, __ATOMIC_SEQ_CST);
+    else
+        xw_config.no_helper = helper_is_unwanted();
 }
 
 /* Options can't be read before libc has an environment; until then nothing is set up (xw_process_set_up asks here). */

@@ -7,6 +7,7 @@
 #include "init.h"
 
 struct xw_process *xw_process;
+uint32_t xw_sealed;
 static uint32_t mapping; /* someone maps the pages of `xw_process`; once for a process and all its forked children */
 
 enum { CLOCK_REAL = 0, CLOCK_MONO = 1, CLOCK_OF_THREAD = 3, ESRCH_RESULT = -3, TIMEX_ERROR_STATE = 5 };
@@ -23,7 +24,7 @@ enum {
 int xw_process_is_mine(void)
 {
     struct xw_process *process = xw_process;
-    return process && process->hot.generation && !process->sealed && process->pid == (uint32_t)xw_syscall(SYS_getpid);
+    return process && process->hot.generation && !xw_is_sealed() && process->pid == (uint32_t)xw_syscall(SYS_getpid);
 }
 
 /* --- clocks --- */
@@ -108,7 +109,7 @@ static uint64_t first_look_for_helper(const struct xw_process *process, const st
 
 int xw_process_set_up(void)
 {
-    if (!xw_options_ready() || xw_config.disable)
+    if (!xw_options_ready() || xw_config.disable || xw_is_sealed())
         return 0;
     struct xw_process *process = map_pages();
     if (!process)

@@ -70,7 +70,6 @@ struct xw_process {
     uint32_t claimed;    /* someone is setting up, or has */
     uint32_t publishing; /* someone has begun, or done it */
     uint32_t ended;
-    uint32_t sealed; /* seccomp: from now on not a single system call of ours */
     struct xw_spool spool;
     struct xw_slicer slicer;
     struct xw_perf perf;
@@ -86,6 +85,11 @@ struct xw_process {
     struct xw_descriptor descriptor[XW_ACCESS_FDS];
 };
 extern struct xw_process *xw_process XW_HIDDEN; /* NULL until the first set-up of the image */
+
+/* Not a single system call of ours any more: a seccomp filter may kill the process for it, or the user has switched us
+   off. Not in the pages above: a forked child inherits the filter. */
+extern uint32_t xw_sealed XW_HIDDEN;
+static inline int xw_is_sealed(void) { return __atomic_load_n(&xw_sealed, __ATOMIC_RELAXED) != 0; }
 
 /* The process is set up, ours (not a vfork child's view of its parent's), and system calls are allowed. */
 int xw_process_is_mine(void) XW_HIDDEN;

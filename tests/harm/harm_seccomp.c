@@ -3,6 +3,7 @@
  *
  *     harm_seccomp strict   read, write, exit and sigreturn only (SECCOMP_MODE_STRICT)
  *     harm_seccomp filter   the same and exit_group, fstat, by a filter that kills the process
+ *     harm_seccomp fork     the same and what fork needs; a forked child reads and writes, and may not more either
  *     harm_seccomp tsc      not a system call but the cycle counter (PR_SET_TSC)
  *
  * All sleep first, so that a helper thread that is started at once exists by then.
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
@@ -29,6 +31,10 @@ static int install_filter(void)
         ALLOW(SYS_exit),
         ALLOW(SYS_exit_group),
         ALLOW(SYS_fstat),
+        ALLOW(SYS_clone),
+        ALLOW(SYS_set_robust_list),
+        ALLOW(SYS_wait4),
+        ALLOW(SYS_dup),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
     struct sock_fprog program = {.len = sizeof rules / sizeof *rules, .filter = rules};
@@ -42,6 +48,16 @@ static int seal(const char *how)
     if (strcmp(how, "tsc") == 0)
         return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
     return install_filter();
+}
+
+static int read_in_child(int zero)
+{
+    char buf[64];
+    int status, fresh = dup(1);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(read(zero, buf, sizeof buf) == sizeof buf && write(fresh, "child\n", 6) == 6 ? 7 : 1);
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 6;
 }
 
 int main(int argc, char **argv)
@@ -60,6 +76,8 @@ int main(int argc, char **argv)
             return 4;
     if (write(1, "sandboxed\n", 10) != 10)
         return 5;
+    if (strcmp(argv[1], "fork") == 0)
+        return read_in_child(zero);
     if (strcmp(argv[1], "strict") == 0)
         syscall(SYS_exit, 0); /* exit_group is not on its list */
     _exit(0);

@@ -134,8 +134,6 @@ static int look_at(int fd, const char *path, struct sight *seen)
 
 /* --- descriptors --- */
 
-static int is_sealed(void) { return xw_process && __atomic_load_n(&xw_process->sealed, __ATOMIC_RELAXED); }
-
 /*
  * The file word of a regular file (file_table.h). Nodes number the devices of a network file system each in their own
  * way, so there its type stands for it. The job's id makes the hash differ from job to job.
@@ -157,7 +155,7 @@ static uint64_t regular_file(const struct sight *seen, int row)
 static int ask_about(int fd, enum xw_class *class, uint64_t *file)
 {
     struct sight seen;
-    if (fd < 0 || is_sealed() || !look_at(fd, "", &seen))
+    if (fd < 0 || xw_is_sealed() || !look_at(fd, "", &seen))
         return 0;
     *class = XW_CLASS_OTHER;
     *file = 0;
@@ -211,13 +209,13 @@ void xw_class_forget_pair(const int fds[2], int result)
 
 /* --- names --- */
 
-enum xw_class xw_class_of_path(const char *path) { return is_sealed() ? XW_CLASS_OTHER : xw_path_class(path); }
+enum xw_class xw_class_of_path(const char *path) { return xw_is_sealed() ? XW_CLASS_OTHER : xw_path_class(path); }
 
 enum xw_class xw_class_of_path_at(int dirfd, const char *path)
 {
     if (dirfd == AT_FDCWD)
         return xw_class_of_path(path);
-    if (is_sealed())
+    if (xw_is_sealed())
         return XW_CLASS_OTHER;
     return xw_path_is_absolute(path) ? xw_path_class(path) : xw_class_of_fd(dirfd);
 }

@@ -46,6 +46,7 @@ CASES = (
     Case("dd and SIGUSR1", DD, ("pgrep",), shows="2\nhello\n0"),
     Case("seccomp strict", "$PROGRAMS/harm_seccomp strict; echo $?", shows="sandboxed\n0"),
     Case("seccomp filter", "$PROGRAMS/harm_seccomp filter; echo $?", shows="sandboxed\n0"),
+    Case("seccomp and fork", "$PROGRAMS/harm_seccomp fork; echo $?", shows="sandboxed\nchild\n7"),
     Case("no cycle counter", "$PROGRAMS/harm_seccomp tsc; echo $?", shows="sandboxed\n0"),
     # --- children and threads ---------------------------------------------------------------------------------------
     Case("vfork and posix_spawn", "$PROGRAMS/harm_portable spawn"),
