@@ -76,7 +76,7 @@ def _collectives(field: str) -> tuple[str, ...]:
 
 
 def _io_times(layer: str) -> tuple[str, ...]:
-    ops = ("read", "write", "sync", "meta") if layer == "posix" else ("read", "write")
+    ops = ("read", "write", "sync", "meta", "local", "map") if layer == "posix" else ("read", "write")
     return tuple(f"{layer}_{c}_{op}_time" for c in _FILE_CLASSES for op in ops)
 
 

@@ -12,7 +12,8 @@ static void measure_classes(double *vector, const struct xw_totals *totals)
         enum xw_op op;
     } ops[] = {
         {XW_DIGEST_POSIX, XW_OP_POSIX_READ}, {XW_DIGEST_POSIX, XW_OP_POSIX_WRITE}, {XW_DIGEST_POSIX, XW_OP_POSIX_SYNC},
-        {XW_DIGEST_POSIX, XW_OP_POSIX_META}, {XW_DIGEST_STDIO, XW_OP_STDIO_READ},  {XW_DIGEST_STDIO, XW_OP_STDIO_WRITE},
+        {XW_DIGEST_POSIX, XW_OP_POSIX_META}, {XW_DIGEST_POSIX, XW_OP_POSIX_LOCAL}, {XW_DIGEST_STDIO, XW_OP_STDIO_READ},
+        {XW_DIGEST_STDIO, XW_OP_STDIO_WRITE},
     };
     for (unsigned cls = 0; cls < XW_N_CLASSES; cls++) {
         for (unsigned i = 0; i < sizeof ops / sizeof ops[0]; i++) {

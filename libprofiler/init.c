@@ -18,6 +18,7 @@
 #include "heartbeat.h"
 #include "mpi/attach.h"
 #include "papi.h"
+#include "posix/stream.h"
 #include "process.h"
 #include "segment.h"
 #include "short.h"
@@ -152,4 +153,8 @@ void xw_process_ends(enum xw_state state)
     __atomic_store_n(&process->spool.header->state, state, __ATOMIC_RELEASE);
 }
 
-__attribute__((destructor)) static void end(void) { xw_process_ends(XW_STATE_CLEAN); }
+__attribute__((destructor)) static void end(void)
+{
+    xw_stdout_ends();
+    xw_process_ends(XW_STATE_CLEAN);
+}

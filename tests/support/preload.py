@@ -17,6 +17,11 @@ LIBRARY = BUILD / "libcrosswind.so"
 PROGRAMS = BUILD / "tests"
 TABLE = ROOT / "wrappers" / "posix" / "functions.toml"
 
+# They call every function of the table, under every name.
+FUNCTION_PROGRAMS = (
+    "posix_attributes", "posix_names", "posix_special", "posix_stdio", "posix_transfers", "posix_wide",
+)  # fmt: skip
+
 # A process gets a spool file of its own at its first call, or is one record in the log of short processes.
 MODES = {"own spool file": {"CROSSWIND_HELPER_AFTER": "0"}, "log of short processes": {}}
 

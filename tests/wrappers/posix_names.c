@@ -41,17 +41,18 @@ static void close_it(long fd) { DO(close, 0, 0, close((int)fd), 0); }
 static void open_forms(void)
 {
     struct stat s;
-    close_it(GET(open, open("made", O_CREAT | O_WRONLY, 0640)));
+    close_it(GET(creat, open("made", O_CREAT | O_WRONLY, 0640)));
     DO(stat, 0, 0, stat("made", &s), 0);
     MUST((s.st_mode & 07777) == 0640); /* the mode reaches the real function */
-    close_it(GET(open, open64("made64", O_CREAT | O_WRONLY, 0604)));
+    close_it(GET(creat, open64("made64", O_CREAT | O_WRONLY, 0604)));
     DO(stat, 0, 0, stat("made64", &s), 0);
     MUST((s.st_mode & 07777) == 0604);
     close_it(GET(open, __open("made", O_RDONLY)));
     close_it(GET(open, __open64("made", O_RDONLY)));
     close_it(GET(open, __open_2("made", O_RDONLY)));
     close_it(GET(open, __open64_2("made", O_RDONLY)));
-    close_it(GET(openat, openat(AT_FDCWD, "at", O_CREAT | O_WRONLY, 0600)));
+    close_it(GET(creat, openat(AT_FDCWD, "at", O_CREAT | O_WRONLY, 0600)));
+    close_it(GET(openat, openat(AT_FDCWD, "at", O_WRONLY)));
     close_it(GET(openat, openat64(AT_FDCWD, "at", O_RDONLY)));
     close_it(GET(openat, __openat_2(AT_FDCWD, "at", O_RDONLY)));
     DO(close, 0, 0, __close((int)GET(openat, __openat64_2(AT_FDCWD, "at", O_RDONLY))), 0);
@@ -100,6 +101,11 @@ static void descriptors(int fd)
     DO(flock, 0, 0, flock(fd, LOCK_EX), 0);
     DO(fsync, 0, 0, fsync(fd), 0);
     DO(fdatasync, 0, 0, fdatasync(fd), 0);
+    DO(posix_fadvise, 0, 0, posix_fadvise(fd, 0, 10, POSIX_FADV_NORMAL), 0);
+    DO(posix_fadvise, 0, 0, posix_fadvise64(fd, 0, 10, POSIX_FADV_NORMAL), 0);
+    GET(readahead, readahead(fd, 0, 10) & 0);
+    DO(lockf, 0, 0, lockf(fd, F_TLOCK, 1), 0);
+    DO(lockf, 0, 0, lockf64(fd, F_ULOCK, 1), 0);
     GET(sync_file_range, sync_file_range(fd, 0, 10, SYNC_FILE_RANGE_WRITE) & 0);
     DO(syncfs, 0, 0, syncfs(fd), 0);
     sync();
@@ -162,6 +168,7 @@ static void names(void)
     DO(utimensat, 0, 0, utimensat(AT_FDCWD, "made", times, 0), 0);
 }
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* readdir_r */
 static void directories(void)
 {
     DIR *dir = (DIR *)GET(opendir, opendir("dir"));
@@ -171,9 +178,18 @@ static void directories(void)
     }
     MUST(readdir64(dir) == NULL);
     CALLED(readdir, 0, 0);
+    struct dirent entry, *found;
+    struct dirent64 entry64, *found64;
+    DO(readdir, 0, 0, readdir_r(dir, &entry, &found), 0);
+    DO(readdir, 0, 0, readdir64_r(dir, &entry64, &found64), 0);
     DO(closedir, 0, 0, closedir(dir), 0);
     int here = (int)GET(open, open(".", O_RDONLY | O_DIRECTORY));
     DO(fchdir, 0, 0, fchdir(here), 0);
+    char entries[4096];
+    MUST(getdents64(here, entries, sizeof entries) > 0);
+    CALLED(getdents64, 0, 0);
+    dir = (DIR *)GET(fdopendir, fdopendir((int)GET(open, open("dir", O_RDONLY | O_DIRECTORY))));
+    DO(closedir, 0, 0, closedir(dir), 0);
     close_it(here);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Every function of the stdio layer, under every name, with known amounts.
  *
- *     posix_stdio DIRECTORY       standard input: at least 8 characters, then "7 8 9\n"
+ *     posix_stdio DIRECTORY       standard input: at least 8 characters, then "7 8 9 10\n"
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 int c99_fscanf(FILE *, const char *, ...) __asm__("__isoc99_fscanf");
 int c99_scanf(const char *, ...) __asm__("__isoc99_scanf");
 int c99_vfscanf(FILE *, const char *, va_list) __asm__("__isoc99_vfscanf");
+int c99_vscanf(const char *, va_list) __asm__("__isoc99_vscanf");
+int old_vscanf(const char *, va_list) __asm__("vscanf");
 int old_fscanf(FILE *, const char *, ...) __asm__("fscanf");
 int old_scanf(const char *, ...) __asm__("scanf");
 int old_vfscanf(FILE *, const char *, va_list) __asm__("vfscanf");
@@ -59,7 +61,7 @@ static void v_forms(FILE *f, const char *format, ...)
 
 static void writes(void)
 {
-    FILE *f = (FILE *)GET(fopen, fopen("out", "w"));
+    FILE *f = (FILE *)GET(fopen_creat, fopen("out", "w"));
     DO(fwrite, 30, 0, fwrite(buf, 10, 3, f), 3);
     DO(fwrite, 40, 0, fwrite_unlocked(buf, 10, 4, f), 4);
     MUST(fputs("12345", f) >= 0);
@@ -99,7 +101,7 @@ static void reads(void)
     char *line = NULL;
     size_t room = 0;
     int a;
-    FILE *f = (FILE *)GET(fopen, fopen64("in", "w"));
+    FILE *f = (FILE *)GET(fopen_creat, fopen64("in", "w"));
     for (int i = 0; i < 20; i++)
         DO(fprintf, 10, 0, fprintf(f, "%-9d\n", 100 + i), 10);
     DO(fclose, 0, 0, fclose(f), 0);
@@ -120,8 +122,8 @@ static void reads(void)
     DO(getline, 0, 5, getline(&line, &room, f), 5);
     DO(getdelim, 0, 10, getdelim(&line, &room, '\n', f), 10);
     DO(getdelim, 0, 10, __getdelim(&line, &room, '\n', f), 10);
-    DO(fscanf, 0, 0, c99_fscanf(f, "%d", &a), 1);
-    DO(fscanf, 0, 0, old_fscanf(f, "%d", &a), 1);
+    DO(fscanf, 0, 3, c99_fscanf(f, "%d", &a), 1);  /* the number; what is behind it has been looked at and put back */
+    DO(fscanf, 0, 10, old_fscanf(f, "%d", &a), 1); /* with the blanks before it */
     MUST(a == 112);
     DO(ftell, 0, 0, ftell(f), 123);
     DO(ftello, 0, 0, ftello(f), 123);
@@ -142,10 +144,10 @@ static void scan(FILE *f, ...)
 {
     va_list a;
     va_start(a, f);
-    DO(vfscanf, 0, 0, c99_vfscanf(f, "%d", a), 1);
+    DO(vfscanf, 0, 2, c99_vfscanf(f, "%d", a), 1);
     va_end(a);
     va_start(a, f);
-    DO(vfscanf, 0, 0, old_vfscanf(f, "%d", a), 1);
+    DO(vfscanf, 0, 10, old_vfscanf(f, "%d", a), 1);
     va_end(a);
 }
 
@@ -155,7 +157,7 @@ static void positions(void)
     fpos64_t here64;
     int a;
     FILE *f = (FILE *)GET(fopen, fopen("in", "r"));
-    DO(__uflow, 0, 200, __uflow(f), '1'); /* where the inlined getc_unlocked ends: it fills the buffer */
+    DO(__uflow, 0, 1, __uflow(f), '1'); /* where the inlined getc_unlocked ends: it fills the buffer */
     DO(fgetpos, 0, 0, fgetpos(f, &here), 0);
     DO(fgetpos, 0, 0, fgetpos64(f, &here64), 0);
     DO(fsetpos, 0, 0, fsetpos(f, &here), 0);
@@ -171,15 +173,69 @@ static void positions(void)
     DO(fclose, 0, 0, fclose((FILE *)GET(tmpfile, tmpfile64())), 0);
 }
 
+static void scan_input(FILE *ignored, ...)
+{
+    va_list a;
+    va_start(a, ignored);
+    DO(vscanf, 0, 2, c99_vscanf("%d", a), 1);
+    va_end(a);
+    va_start(a, ignored);
+    DO(vscanf, 0, 3, old_vscanf("%d", a), 1);
+    va_end(a);
+}
+
+static void pipes(void)
+{
+    unsetenv("LD_PRELOAD"); /* what the shell does is not counted */
+    FILE *f = (FILE *)GET(popen, popen("read line; test \"$line\" = hello", "w"));
+    MUST(fputs("hello\n", f) >= 0);
+    CALLED(fputs, 6, 0);
+    DO(pclose, 0, 0, pclose(f), 0);
+}
+
+/*
+ * What the compiler inlines for putc_unlocked and getc_unlocked, as <stdio.h> has it. The bytes show up at the next
+ * call that libc sees.
+ */
+static void inlined(void)
+{
+    int n = 0;
+    FILE *f = (FILE *)GET(fopen_creat, fopen("inlined", "w"));
+    DO(fputc, 1, 0, fputc('x', f), 'x');
+    for (int i = 0; i < 10000; i++)
+        MUST(__putc_unlocked_body('y', f) == 'y');
+    CALLED(__overflow, 4095 + 1 + 4095 + 1, 0); /* each fills the buffer of 4096 bytes, hands it on and has one more */
+    CALLED(__overflow, 0, 0);                   /* the second of them */
+    DO(fwrite, 7, 0, fwrite(buf, 1, 7, f), 7);
+    MOVED(__overflow, 10000 - 2 * 4096, 0);
+    for (int i = 0; i < 5; i++)
+        __putc_unlocked_body('z', f);
+    DO(fclose, 0, 0, fclose(f), 0);
+    MOVED(__overflow, 5, 0);
+
+    f = (FILE *)GET(fopen, fopen("inlined", "r"));
+    DO(fgetc, 0, 1, fgetc(f), 'x');
+    while (n < 10000 && __getc_unlocked_body(f) == 'y')
+        n++;
+    MUST(n == 10000);
+    CALLED(__uflow, 0, 4095 + 1 + 4095 + 1);
+    CALLED(__uflow, 0, 0);
+    DO(fread, 0, 12, fread(buf, 1, 100, f), 12);
+    MOVED(__uflow, 0, 10000 - 2 * 4096);
+    DO(fclose, 0, 0, fclose(f), 0);
+}
+
 static void standard_input(void)
 {
     int a;
     DO(getchar, 0, 1, (getchar)(), 'a');
     DO(getchar, 0, 1, (getchar_unlocked)(), 'b');
     DO(fread, 0, 6, fread(buf, 1, 6, stdin), 6);
-    DO(scanf, 0, 0, c99_scanf("%d", &a), 1);
-    DO(scanf, 0, 0, old_scanf("%d", &a), 1);
+    DO(scanf, 0, 1, c99_scanf("%d", &a), 1);
+    DO(scanf, 0, 2, old_scanf("%d", &a), 1);
     MUST(a == 8);
+    scan_input(stdin, &a);
+    MUST(a == 10);
 }
 
 /* A stream without a descriptor is no file, and asking it must not leave a trace in errno. */
@@ -206,6 +262,11 @@ int main(int argc, char **argv)
     positions();
     standard_input();
     memory_stream();
+    pipes();
+    inlined();
+    GET(freopen, freopen("messages", "w", stderr));
+    perror(NULL);
+    CALLED(perror, 0, 0);
     DO(fflush, 0, 0, fflush(stdout), 0);
     raw_print("--\n");
     expect_report();

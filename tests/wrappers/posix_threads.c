@@ -31,7 +31,7 @@ int main(void)
     pthread_t threads[AT_A_TIME];
     void *failure;
     null_fd = (int)GET(open, open("/dev/null", O_WRONLY));
-    null_stream = (FILE *)GET(fopen, fopen("/dev/null", "w"));
+    null_stream = (FILE *)GET(fopen_creat, fopen("/dev/null", "w"));
     for (int first = 0; first < THREADS; first += AT_A_TIME) {
         for (int i = 0; i < AT_A_TIME; i++)
             MUST(pthread_create(&threads[i], NULL, work, (void *)(intptr_t)(first + i)) == 0);

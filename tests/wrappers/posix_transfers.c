@@ -140,8 +140,8 @@ int main(int argc, char **argv)
         return 2;
     DO(chdir, 0, 0, chdir(argv[1]), 0);
     memset(buf, 'x', sizeof buf);
-    int from = (int)GET(open, open("from", O_CREAT | O_RDWR, 0600));
-    int to = (int)GET(open, open("to", O_CREAT | O_RDWR, 0600));
+    int from = (int)GET(creat, open("from", O_CREAT | O_RDWR, 0600));
+    int to = (int)GET(creat, open("to", O_CREAT | O_RDWR, 0600));
     write_forms(from);
     read_forms(from);
     from_one_to_another(from, to);

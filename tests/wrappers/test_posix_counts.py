@@ -2,9 +2,9 @@
 
 import pytest
 
-from support.preload import MODES, PROGRAMS, counts, expected, profile, run, table
+from support.preload import FUNCTION_PROGRAMS, MODES, PROGRAMS, counts, expected, profile, run, table
 
-STDIN = b"abcdefgh7 8 9\n"
+STDIN = b"abcdefgh7 8 9 10\n"
 
 
 @pytest.fixture(params=MODES.values(), ids=MODES)
@@ -18,7 +18,7 @@ def counted(program, tmp_path, mode, *, arguments=()):
     return counts(profile(tmp_path / "spool")), expected(output)
 
 
-@pytest.mark.parametrize("program", ["posix_transfers", "posix_names", "posix_stdio"])
+@pytest.mark.parametrize("program", FUNCTION_PROGRAMS)
 def test_every_function_under_every_name(program, tmp_path, mode):
     (tmp_path / "work").mkdir()
     seen, said = counted(program, tmp_path, mode, arguments=[tmp_path / "work"])
@@ -27,7 +27,7 @@ def test_every_function_under_every_name(program, tmp_path, mode):
 
 def test_the_programs_leave_no_row_out(tmp_path, mode):
     called = set()
-    for program in ("posix_transfers", "posix_names", "posix_stdio"):
+    for program in FUNCTION_PROGRAMS:
         (tmp_path / program).mkdir()
         output = run([PROGRAMS / program, tmp_path / program], tmp_path, extra=mode, stdin=STDIN)
         called |= set(expected(output))

@@ -13,15 +13,35 @@ int xw_resolve(void **pointer, const char *symbol)
     return real != NULL;
 }
 
+static void add(const struct xw_thread_block *block, struct xw_quad *quad, uint64_t calls, uint64_t out, uint64_t in)
+{
+    if (XW_UNLIKELY(xw_is_shared(block))) {
+        __atomic_fetch_add(&quad->calls, calls, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&quad->bytes_out, out, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&quad->bytes_in, in, __ATOMIC_RELAXED);
+    } else {
+        xw_add_quad(quad, calls, out, in, 0);
+    }
+}
+
+void xw_count_in_group(struct xw_call call, unsigned group, uint64_t calls, uint64_t out, uint64_t in)
+{
+    if (call.block && call.outermost)
+        add(call.block, &call.block->group[group], calls, out, in);
+}
+
+void xw_count_apart(struct xw_call call, unsigned function, unsigned group, uint64_t out, uint64_t in)
+{
+    if (!call.block || !call.outermost || !(out | in))
+        return;
+    add(call.block, &call.block->group[group], 0, out, in);
+    add(call.block, &call.block->function[function], 0, out, in);
+    if (call.owns_time && !xw_is_shared(call.block))
+        xw_add(&call.block->head.io_bytes, out + in);
+}
+
 void xw_count_moved_from(struct xw_call call, int in_fd, uint64_t bytes)
 {
-    if (!call.block || !call.outermost || !bytes)
-        return;
-    struct xw_quad *quad = &call.block->group[XW_G_POSIX(xw_class_of_fd(in_fd), XW_OP_POSIX_READ)];
-    if (XW_UNLIKELY(xw_is_shared(call.block))) {
-        __atomic_fetch_add(&quad->calls, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&quad->bytes_in, bytes, __ATOMIC_RELAXED);
-    } else {
-        xw_add_quad(quad, 1, 0, bytes, 0);
-    }
+    if (bytes)
+        xw_count_in_group(call, XW_G_POSIX(xw_class_of_fd(in_fd), XW_OP_POSIX_READ), 1, 0, bytes);
 }
