@@ -104,6 +104,7 @@ static const struct option options[] = {
     OPTION("CROSSWIND_EVENTS", parse_text, events),
     OPTION("CROSSWIND_SKIP", parse_text, skip),
     OPTION("CROSSWIND_URL", parse_text, url),
+    OPTION("OMP_NUM_THREADS", parse_text, omp_num_threads),
     OPTION("PMIX_NAMESPACE", parse_text, job_id), /* of the launcher alone: better than nothing */
     OPTION("FLUX_JOB_ID", parse_text, job_id),
     OPTION("LSB_JOBID", parse_text, job_id),

@@ -24,7 +24,8 @@ struct xw_config {
     int rank;      /* of the launcher's variable; -1: none */
     int ranks;     /* 0: unknown */
     int no_helper; /* never start the helper: the process began under seccomp, or with other rights than its user's */
-    char url[128]; /* CROSSWIND_URL: where the site's dashboard is, for the digest; %j is the job id */
+    char omp_num_threads[32]; /* OMP_NUM_THREADS: what the user asked for, beside what was used */
+    char url[128];            /* CROSSWIND_URL: where the site's dashboard is, for the digest; %j is the job id */
 };
 extern struct xw_config xw_config XW_HIDDEN;
 

@@ -156,8 +156,10 @@ void xw_totals_read(struct xw_totals *totals)
     for (unsigned i = 0; i < XW_N_PERF; i++)
         totals->perf[i] = process->perf.last[i];
     totals->perf_available = process->perf.available;
+    totals->omp_num_threads = xw_config.omp_num_threads;
     totals->wall_ns = now.mono_ns - process->spool.header->start.mono_ns;
-    totals->cpu_ns = xw_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    totals->cpu_ns = xw_process_stats_cpu_ns(&process->stats);
+    totals->threads_busy_most = __atomic_load_n(&process->stats.threads.busy_most, __ATOMIC_RELAXED);
 }
 
 uint64_t xw_ticks_to_ns(uint64_t ticks)

@@ -125,13 +125,26 @@ static void add_classes(struct xw_text *text, const struct xw_digest_report *rep
     }
 }
 
+/* Where far fewer or more threads were at work than was asked for, it is said in a line: by ranks on average. */
+static void add_threads(struct xw_text *text, const struct xw_digest_report *report)
+{
+    add_row(text, report, "effective threads (CPU/run time)", XW_DIGEST_THREADS, "");
+    add_row_if(text, report, "  in the busiest slice", XW_DIGEST_BUSIEST, "");
+    add_row_if(text, report, "  OMP_NUM_THREADS", XW_DIGEST_OMP, "");
+    const double asked = average(report, XW_DIGEST_OMP), used = average(report, XW_DIGEST_THREADS);
+    if (asked > 0 && used < asked / 2)
+        xw_text_add(text, "crosswind: fewer than half of the threads that OMP_NUM_THREADS asks for were at work\n");
+    if (asked > 0 && used > asked * 1.5)
+        xw_text_add(text, "crosswind: more threads were at work than OMP_NUM_THREADS asks for\n");
+}
+
 static void add_processor(struct xw_text *text, const struct xw_digest_report *report)
 {
     if (report->maximum[XW_DIGEST_FLOPS] > 0)
         add_row(text, report, "floating-point operations", XW_DIGEST_FLOPS, "/s");
     else if (report->maximum[XW_DIGEST_INSTRUCTIONS] > 0)
         add_row(text, report, "instructions", XW_DIGEST_INSTRUCTIONS, "/s");
-    add_row(text, report, "effective threads (CPU/run time)", XW_DIGEST_THREADS, "");
+    add_threads(text, report);
     if (report->maximum[XW_DIGEST_FLOPS] + report->maximum[XW_DIGEST_INSTRUCTIONS] == 0)
         xw_text_add(text, "crosswind: no hardware counters here: CPU time stands for work done\n");
 }

@@ -22,6 +22,8 @@ enum xw_digest_measure {
     XW_DIGEST_WALL,       /* s since the process started */
     XW_DIGEST_NODE,       /* share of a node: 1 / ranks on it; 0: not known */
     XW_DIGEST_THREADS,    /* CPU time / run time */
+    XW_DIGEST_BUSIEST,    /* threads that shared the work of the busiest slice; 0: no slice is closed */
+    XW_DIGEST_OMP,        /* OMP_NUM_THREADS; 0: not set */
     XW_DIGEST_MPI_SHARE,  /* % of the run time */
     XW_DIGEST_IO_SHARE,   /* % of the run time in POSIX, stdio and MPI-IO */
     XW_DIGEST_COLL_RATE,  /* calls/s */

@@ -11,8 +11,8 @@ static void measure_classes(double *vector, const struct xw_totals *totals)
         enum xw_digest_layer layer;
         enum xw_op op;
     } ops[] = {
-        {XW_DIGEST_POSIX, XW_OP_POSIX_READ}, {XW_DIGEST_POSIX, XW_OP_POSIX_WRITE}, {XW_DIGEST_POSIX, XW_OP_POSIX_SYNC},
-        {XW_DIGEST_POSIX, XW_OP_POSIX_META}, {XW_DIGEST_POSIX, XW_OP_POSIX_LOCAL}, {XW_DIGEST_STDIO, XW_OP_STDIO_READ},
+        {XW_DIGEST_POSIX, XW_OP_POSIX_READ},  {XW_DIGEST_POSIX, XW_OP_POSIX_WRITE}, {XW_DIGEST_POSIX, XW_OP_POSIX_SYNC},
+        {XW_DIGEST_POSIX, XW_OP_POSIX_META},  {XW_DIGEST_POSIX, XW_OP_POSIX_LOCAL}, {XW_DIGEST_STDIO, XW_OP_STDIO_READ},
         {XW_DIGEST_STDIO, XW_OP_STDIO_WRITE},
     };
     for (unsigned cls = 0; cls < XW_N_CLASSES; cls++) {
@@ -24,6 +24,24 @@ static void measure_classes(double *vector, const struct xw_totals *totals)
             vector[XW_DIGEST_CLASS(cls, ops[i].layer, XW_DIGEST_IO_READ)] += (double)quad->bytes_in;
             vector[XW_DIGEST_CLASS(cls, ops[i].layer, XW_DIGEST_IO_WRITTEN)] += (double)quad->bytes_out;
         }
+    }
+}
+
+/* What OMP_NUM_THREADS asks for: a number, or one per level of nested regions, "4,2", which multiply. 0: it says
+ * nothing that makes sense. */
+static double threads_asked_for(const char *list)
+{
+    double all = 1;
+    for (;; list++) {
+        uint32_t number = 0;
+        const char *digits = list;
+        for (; *list >= '0' && *list <= '9' && number < 1000000; list++)
+            number = 10 * number + (uint32_t)(*list - '0');
+        if (list == digits || !number || (*list && *list != ','))
+            return 0;
+        all *= number;
+        if (!*list)
+            return all;
     }
 }
 
@@ -45,6 +63,8 @@ void xw_digest_measure(double vector[XW_DIGEST_N], const struct xw_totals *total
     vector[XW_DIGEST_WALL] = wall;
     vector[XW_DIGEST_NODE] = node_share;
     vector[XW_DIGEST_THREADS] = (double)totals->cpu_ns * 1e-9 * per_second;
+    vector[XW_DIGEST_BUSIEST] = (double)totals->threads_busy_most * 1e-3;
+    vector[XW_DIGEST_OMP] = threads_asked_for(totals->omp_num_threads);
     vector[XW_DIGEST_MPI_SHARE] = 100 * mpi_ticks * ns_per_tick * 1e-9 * per_second;
     vector[XW_DIGEST_IO_SHARE] = 100 * io_ticks * ns_per_tick * 1e-9 * per_second;
     for (unsigned i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {

@@ -74,21 +74,49 @@ static int settle(struct xw_process *process)
     return 1;
 }
 
-/* Sleep until the boundary or until woken; 1: the boundary has come, 0: woken, -1: something is wrong. */
-static int sleep_until(struct xw_helper *helper, uint32_t seen, uint64_t due_ns)
+/*
+ * Sleep until the boundary `due_ns` of the real-time clock or until woken; 1: the boundary has come, 0: woken, or the
+ * clock was set back a little, -1: something is wrong. It sleeps by the monotonic clock, so that it wakes in time
+ * whatever becomes of the other one.
+ */
+static int sleep_until(struct xw_helper *helper, uint32_t seen, uint64_t due_ns, uint64_t slice_ns)
 {
-    struct timespec64 until = {(int64_t)(due_ns / 1000000000u), (int64_t)(due_ns % 1000000000u)};
-    long result = xw_syscall(SYS_futex, &helper->wake, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME,
-                             seen, &until, 0, FUTEX_BITSET_MATCH_ANY);
-    if (result == E_TIMEDOUT || xw_clock_ns(CLOCK_REAL) >= due_ns)
+    const uint64_t real_ns = xw_clock_ns(CLOCK_REAL);
+    const uint64_t until_ns = xw_clock_ns(CLOCK_MONO) + (due_ns > real_ns ? due_ns - real_ns : 0);
+    struct timespec64 until = {(int64_t)(until_ns / 1000000000u), (int64_t)(until_ns % 1000000000u)};
+    long result = xw_syscall(SYS_futex, &helper->wake, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, &until, 0,
+                             FUTEX_BITSET_MATCH_ANY);
+    const uint64_t now_ns = xw_clock_ns(CLOCK_REAL);
+    if (now_ns >= due_ns || now_ns + slice_ns < due_ns) /* that far back: this slice will never end */
         return 1;
-    return result == 0 || result == E_AGAIN || result == E_INTR ? 0 : -1;
+    return result == 0 || result == E_AGAIN || result == E_INTR || result == E_TIMEDOUT ? 0 : -1;
+}
+
+/* Close a slice at each boundary until told to stop. */
+static void beat(struct xw_process *process, int self)
+{
+    struct xw_helper *helper = &process->helper;
+    const uint64_t slice_ns = process->spool.header->slice_ns;
+    for (;;) {
+        const uint64_t due = (xw_clock_ns(CLOCK_REAL) / slice_ns + 1) * slice_ns;
+        int slept = 0;
+        while (slept == 0) {
+            uint32_t seen = __atomic_load_n(&helper->wake, __ATOMIC_ACQUIRE);
+            if (__atomic_load_n(&helper->stop, __ATOMIC_ACQUIRE))
+                return;
+            xw_process_make_room(process);
+            slept = sleep_until(helper, seen, due, slice_ns);
+        }
+        if (slept < 0 || __atomic_load_n(&helper->stop, __ATOMIC_ACQUIRE))
+            return;
+        xw_perf_read(&process->perf);
+        if (xw_spool_is_published(&process->spool))
+            xw_process_close_slice(process, 0, self);
+    }
 }
 
 static void helper_main(struct xw_process *process)
 {
-    struct xw_helper *helper = &process->helper;
-    const uint64_t slice_ns = process->spool.header->slice_ns;
     const int self = (int)xw_syscall(SYS_gettid);
     const int settled = settle(process);
     xw_process_publish(process); /* here, where its descriptors are nobody's business */
@@ -99,25 +127,9 @@ static void helper_main(struct xw_process *process)
     xw_process_make_room(process);
     xw_perf_open(&process->perf, xw_perf_parse(xw_config.events), (int)process->pid, self);
     xw_perf_describe(&process->perf, process->spool.header->counters, sizeof process->spool.header->counters);
-    for (;;) {
-        const uint64_t due = (xw_clock_ns(CLOCK_REAL) / slice_ns + 1) * slice_ns;
-        int slept = 0;
-        while (slept == 0) {
-            uint32_t seen = __atomic_load_n(&helper->wake, __ATOMIC_ACQUIRE);
-            if (__atomic_load_n(&helper->stop, __ATOMIC_ACQUIRE)) {
-                xw_perf_close(&process->perf);
-                return;
-            }
-            xw_process_make_room(process);
-            slept = sleep_until(helper, seen, due);
-        }
-        if (slept < 0 || __atomic_load_n(&helper->stop, __ATOMIC_ACQUIRE))
-            break;
-        xw_perf_read(&process->perf);
-        if (xw_spool_is_published(&process->spool))
-            xw_process_close_slice(process, 0, self);
-    }
+    beat(process, self);
     xw_perf_close(&process->perf);
+    xw_process_stats_helper_ends(&process->stats);
 }
 
 /* --- start and stop --- */
@@ -205,7 +217,7 @@ static void wait_for_others(const struct xw_helper *helper, uint32_t state, uint
 
 static void look_again_later(struct xw_process *process)
 {
-    if (!process->hot.timing) {
+    if (process->clock == XW_CLOCK_OFF) {
         xw_set_helper_after(&process->hot, 0);
         return;
     }

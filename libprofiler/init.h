@@ -11,10 +11,12 @@ struct xw_totals {
     struct xw_quad group[XW_N_GROUPS]; /* ticks, see xw_ticks_to_ns */
     struct xw_quad function[XW_N_FUNCTIONS];
     uint64_t lost[XW_N_LOST];
-    uint64_t wall_ns;         /* since the process started */
-    uint64_t cpu_ns;          /* CLOCK_PROCESS_CPUTIME_ID */
-    uint64_t perf[XW_N_PERF]; /* as of the last closed slice; 0 where absent */
-    uint32_t perf_available;  /* bit per perf column */
+    uint64_t wall_ns;           /* since the process started */
+    uint64_t cpu_ns;            /* of all threads, the helper's taken away */
+    uint64_t threads_busy_most; /* thousandths: threads that shared the work of the busiest slice; 0: none is closed */
+    uint64_t perf[XW_N_PERF];   /* as of the last closed slice; 0 where absent */
+    uint32_t perf_available;    /* bit per perf column */
+    const char *omp_num_threads;
 };
 
 /* MPI_Init has succeeded in the calling thread: remember who we are, start the heartbeat, the segments and their

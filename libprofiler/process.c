@@ -33,7 +33,7 @@ void xw_process_instant(const struct xw_process *process, struct xw_instant *now
 {
     now->real_ns = xw_clock_ns(CLOCK_REAL);
     now->mono_ns = xw_clock_ns(CLOCK_MONO);
-    now->tick = process->hot.cycle_counter ? xw_rdtsc() : now->mono_ns;
+    now->tick = process->clock == XW_CLOCK_CYCLES ? xw_rdtsc() : now->mono_ns;
 }
 
 void xw_process_calibrate(struct xw_process *process)
@@ -128,6 +128,8 @@ int xw_process_set_up(void)
     process->spool.header->tick_source = process->hot.cycle_counter ? 1 : process->hot.timing ? 0 : 2;
     process->spool.header->tick_hz = process->hot.cycle_counter ? 0 : 1000000000u;
     process->slicer.begin_real_ns = now.real_ns;
+    process->slicer.begin_mono_ns = now.mono_ns;
+    process->stats.threads.read_ns = now.mono_ns;
     process->helper.forbidden = (uint32_t)xw_config.no_helper;
     xw_set_helper_after(&process->hot, first_look_for_helper(process, &now));
     __atomic_store_n(&process->hot.generation, (now.real_ns ^ (uint64_t)process->pid << 40) | 1, __ATOMIC_RELEASE);
@@ -224,6 +226,15 @@ static void read_clock_state(struct xw_slice_end *end)
     end->clock_max_error_us = (uint64_t)state.maxerror;
 }
 
+/* The end of the open slice. If the clock was set meanwhile, the slice keeps the length that it had: it would get one
+ * of hours, or end before it began. The next one begins by the new time. */
+static uint64_t slice_end_ns(const struct xw_slicer *slicer, const struct xw_instant *now, uint64_t slice_ns)
+{
+    const uint64_t begin = slicer->begin_real_ns, expected = begin + (now->mono_ns - slicer->begin_mono_ns);
+    const uint64_t apart = now->real_ns > expected ? now->real_ns - expected : expected - now->real_ns;
+    return now->real_ns < begin || apart > slice_ns ? expected : now->real_ns;
+}
+
 void xw_process_close_slice(struct xw_process *process, uint32_t flags, int self_tid)
 {
     const uint64_t cpu_before = xw_clock_ns(CLOCK_OF_THREAD);
@@ -233,15 +244,20 @@ void xw_process_close_slice(struct xw_process *process, uint32_t flags, int self
     xw_spool_store_files(&process->spool, process->files);
     xw_process_instant(process, &now);
     xw_sum_groups(&process->spool, now.tick, process->groups);
+    if (self_tid)
+        xw_process_stats_helper_ran(&process->stats);
     xw_process_stats_read(&process->stats, self_tid, process->scratch, sizeof process->scratch);
     xw_snapshot_fill(&process->snapshot, process->groups, &process->stats, &process->perf);
 
-    struct xw_slice_end end = {.real_ns = now.real_ns,
+    const uint64_t slice_ns = process->spool.header->slice_ns;
+    struct xw_slice_end end = {.real_ns = slice_end_ns(&process->slicer, &now, slice_ns),
                                .flags = flags,
-                               .slice_ns = process->spool.header->slice_ns,
+                               .slice_ns = slice_ns,
                                .tick_hz = xw_tick_hz(process->spool.header)};
     read_clock_state(&end);
     end.cost_ns = xw_clock_ns(CLOCK_OF_THREAD) - cpu_before;
     if (!xw_slice_close(&process->slicer, &process->snapshot, &end, &process->spool, process->payload))
         xw_count_lost(XW_LOST_SLICES);
+    process->slicer.begin_real_ns = now.real_ns;
+    process->slicer.begin_mono_ns = now.mono_ns;
 }

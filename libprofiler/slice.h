@@ -23,7 +23,8 @@ struct xw_snapshot {
 struct xw_slicer {
     struct xw_snapshot last; /* at the end of the slice before */
     uint64_t begin_real_ns;
-    uint64_t record_index; /* of the last record, for the difference */
+    uint64_t begin_mono_ns; /* the same instant by the clock that nobody sets */
+    uint64_t record_index;  /* of the last record, for the difference */
     uint32_t records;
 };
 

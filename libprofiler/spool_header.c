@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "counters.h"
+#include "proc_file.h"
 #include "text.h"
 
 const char xw_table_text[] = XW_METRIC_TABLE_TEXT XW_FUNCTION_TABLE_TEXT;
@@ -11,31 +12,17 @@ const uint32_t xw_table_size = sizeof xw_table_text - 1;
 
 static void read_line(const char *path, char *line, size_t size)
 {
-    long fd = xw_syscall(SYS_open, path, O_RDONLY | O_CLOEXEC);
-    if (xw_failed(fd))
-        return;
-    long n = xw_syscall(SYS_read, fd, line, size - 1);
-    xw_syscall(SYS_close, fd);
-    n = xw_failed(n) ? 0 : n;
+    size_t n = xw_proc_read(AT_FDCWD, path, line, size - 1);
     while (n && line[n - 1] == '\n')
         n--;
     line[n] = 0;
 }
 
-/* The second field is the program's name in parentheses, which may hold anything. */
 uint64_t xw_start_ticks(void)
 {
-    char line[1024] = "";
-    read_line("/proc/self/stat", line, sizeof line);
-    const char *at = line + xw_length(line);
-    while (at > line && *at != ')')
-        at--;
-    for (int field = 2; *at && field < 22; at++)
-        field += *at == ' ';
-    uint64_t ticks = 0;
-    for (; *at >= '0' && *at <= '9'; at++)
-        ticks = ticks * 10 + (uint64_t)(*at - '0');
-    return ticks;
+    enum { START_TIME = 22 };
+    char text[1024];
+    return xw_proc_stat_field(text, text + xw_proc_read(AT_FDCWD, "/proc/self/stat", text, sizeof text), START_TIME);
 }
 
 static void identify(struct xw_spool_header *header, const struct xw_config *config)
@@ -54,6 +41,7 @@ static void identify(struct xw_spool_header *header, const struct xw_config *con
     xw_copy(header->exe, sizeof header->exe, xw_basename(exe));
     xw_copy(header->job_id, sizeof header->job_id, config->job_id);
     xw_copy(header->step_id, sizeof header->step_id, config->step_id);
+    xw_copy(header->omp_num_threads, sizeof header->omp_num_threads, config->omp_num_threads);
 }
 
 void xw_spool_fill_header(struct xw_spool_header *header, const struct xw_config *config,

@@ -169,6 +169,7 @@ def _process(entry: object) -> Process:
         lost=_counts(entry, "lost"),
         counters=_text(entry, "counters"),
         count=integer(entry, "count", 1, MAX_INT) if "count" in entry else 1,
+        omp_num_threads=_text(entry, "omp_num_threads") if "omp_num_threads" in entry else "",
     )
 
 

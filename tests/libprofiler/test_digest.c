@@ -56,6 +56,8 @@ static void make_totals(struct xw_totals *totals)
     memset(totals, 0, sizeof *totals);
     totals->wall_ns = 10000000000u;
     totals->cpu_ns = 15000000000u;
+    totals->threads_busy_most = 3900;
+    totals->omp_num_threads = "4,2";
     totals->group[XW_G_MPI_COLL_ALL_TO_ALL] = (struct xw_quad){100, 800, 1600, 2000000000};
     totals->group[XW_G_MPI_P2P] = (struct xw_quad){50, 3000, 1000, 1000000000};
     totals->group[XW_G_MPI_IO] = (struct xw_quad){2, 64, 32, 1000000000};
@@ -75,6 +77,8 @@ static void test_measures_of_one_rank(void **state)
     assert_float_equal(vector[XW_DIGEST_WALL], 10, 1e-9);
     assert_float_equal(vector[XW_DIGEST_NODE], 0.5, 0);
     assert_float_equal(vector[XW_DIGEST_THREADS], 1.5, 1e-9);
+    assert_float_equal(vector[XW_DIGEST_BUSIEST], 3.9, 1e-9);
+    assert_float_equal(vector[XW_DIGEST_OMP], 8, 0);
     assert_float_equal(vector[XW_DIGEST_MPI_SHARE], 40, 1e-9);
     assert_float_equal(vector[XW_DIGEST_IO_SHARE], 30, 1e-9);
     assert_float_equal(vector[XW_DIGEST_COLL_RATE], 10, 1e-9);
@@ -86,6 +90,26 @@ static void test_measures_of_one_rank(void **state)
     assert_float_equal(vector[XW_DIGEST_CLASS(XW_CLASS_NET, XW_DIGEST_POSIX, XW_DIGEST_IO_BYTES)], 0, 0);
     assert_float_equal(vector[XW_DIGEST_LOST(XW_LOST_SLICES)], 4, 0);
     assert_float_equal(vector[XW_DIGEST_FUNCTION(XW_F_MPI_Allreduce, 3)], 2, 1e-9);
+}
+
+static double threads_asked_for(const char *list)
+{
+    static struct xw_totals totals;
+    static double vector[XW_DIGEST_N];
+    make_totals(&totals);
+    totals.omp_num_threads = list;
+    xw_digest_measure(vector, &totals, 1.0, 0.5);
+    return vector[XW_DIGEST_OMP];
+}
+
+static void test_what_omp_num_threads_asks_for(void **state)
+{
+    (void)state;
+    assert_float_equal(threads_asked_for("16"), 16, 0);
+    assert_float_equal(threads_asked_for("2,3,4"), 24, 0);
+    static const char *const nonsense[] = {"", "0", "four", "4,", ",4", "4 2", "-1", "99999999999"};
+    for (unsigned i = 0; i < sizeof nonsense / sizeof *nonsense; i++)
+        assert_float_equal(threads_asked_for(nonsense[i]), 0, 0);
 }
 
 static double sum[XW_DIGEST_N];
@@ -126,6 +150,7 @@ static void test_text_of_the_short_form(void **state)
     assert_null(strstr(text, "MPI_Allreduce"));
     assert_non_null(strstr(text, "no hardware counters here"));
     assert_non_null(strstr(text, "lost: slices 16\n"));
+    assert_non_null(strstr(text, "fewer than half of the threads"));
     assert_non_null(strstr(text, "mpiP"));
     assert_non_null(strstr(text, "more: http://x/17/y\n"));
 }
@@ -173,6 +198,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_number_is_no_trap),
         cmocka_unit_test(test_names_from_outside_are_made_harmless),
         cmocka_unit_test(test_measures_of_one_rank),
+        cmocka_unit_test(test_what_omp_num_threads_asks_for),
         cmocka_unit_test(test_text_of_the_short_form),
         cmocka_unit_test(test_text_of_the_full_form_and_of_rank_0_alone),
         cmocka_unit_test(test_no_page_names_the_command),

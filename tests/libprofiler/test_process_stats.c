@@ -161,18 +161,19 @@ struct crew {
     pthread_barrier_t ready;
     int stop;
     int spinning; /* else asleep */
-    int tid[512];
+    int tid[2048];
     int n;
 };
 static struct crew crew;
 
 static void *crew_member(void *number)
 {
+    const int spinning = crew.spinning;
     crew.tid[(intptr_t)number] = gettid();
     pthread_barrier_wait(&crew.ready);
     while (!__atomic_load_n(&crew.stop, __ATOMIC_RELAXED))
-        if (!crew.spinning)
-            usleep(1000);
+        if (!spinning)
+            usleep(20000);
     return NULL;
 }
 
@@ -187,6 +188,7 @@ static void crew_start(pthread_t *threads, int n, int spinning)
     for (intptr_t i = 0; i < n; i++)
         assert_int_equal(pthread_create(&threads[i], &attributes, crew_member, (void *)i), 0);
     pthread_barrier_wait(&crew.ready);
+    pthread_barrier_destroy(&crew.ready);
     pthread_attr_destroy(&attributes);
 }
 
@@ -195,7 +197,6 @@ static void crew_stop(pthread_t *threads, int n)
     __atomic_store_n(&crew.stop, 1, __ATOMIC_RELAXED);
     for (int i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
-    pthread_barrier_destroy(&crew.ready);
 }
 
 /* Threads of the process without a crew: sanitizers start one of their own with the first. */
@@ -210,17 +211,19 @@ static uint64_t idle_threads(void)
 static void test_threads(void **unused)
 {
     (void)unused;
-    pthread_t threads[400];
+    enum { MANY = XW_THREADS_LOOKED_AT + 100 };
+    static pthread_t threads[MANY];
     uint64_t idle = idle_threads();
     assert_in_range(idle, 1, 2);
     crew_start(threads, 8, 0);
     assert_int_equal(read_stats(0).value[XW_OS_THREADS], idle + 8);
     assert_int_equal(read_stats(crew.tid[3]).value[XW_OS_THREADS], idle + 7);
     crew_stop(threads, 8);
-    crew_start(threads, 400, 0); /* beyond what is read for the run delay, and beyond one getdents */
+    crew_start(threads, MANY, 0); /* beyond what is looked at, and beyond one getdents */
     struct xw_process_stats many = read_stats(0);
-    crew_stop(threads, 400);
-    assert_int_equal(many.value[XW_OS_THREADS], idle + 400);
+    assert_int_equal(read_stats(crew.tid[3]).value[XW_OS_THREADS], idle + MANY - 1);
+    crew_stop(threads, MANY);
+    assert_int_equal(many.value[XW_OS_THREADS], idle + MANY);
     assert_true(many.available & 1u << XW_OS_RUN_DELAY);
 }
 
@@ -264,6 +267,79 @@ static void test_run_delay(void **unused)
     assert_true(read_stats(0).value[XW_OS_RUN_DELAY] > total + 1000000000);
 }
 
+static void read_clocks(const pthread_t *threads, int n, double *cpu_ns)
+{
+    for (int i = 0; i < n; i++) {
+        clockid_t clock;
+        assert_int_equal(pthread_getcpuclockid(threads[i], &clock), 0);
+        cpu_ns[i] = (double)clock_ns(clock) - cpu_ns[i];
+    }
+}
+
+/* Some threads spin, some sleep. However unfairly the processors are shared, the threads' own clocks tell. */
+static void check_busy_threads(int spinning, int sleeping)
+{
+    pthread_t spinners[8], sleepers[8];
+    double cpu_ns[8] = {0}, sum = 0, sum2 = 0;
+    crew_start(sleepers, sleeping, 0);
+    crew_start(spinners, spinning, 1);
+    read_stats(0);
+    read_clocks(spinners, spinning, cpu_ns);
+    usleep(500000);
+    uint64_t busy = read_stats(0).value[XW_OS_THREADS_BUSY];
+    read_clocks(spinners, spinning, cpu_ns);
+    crew_stop(spinners, spinning);
+    crew_stop(sleepers, sleeping);
+    for (int i = 0; i < spinning; i++) {
+        sum += cpu_ns[i];
+        sum2 += cpu_ns[i] * cpu_ns[i];
+    }
+    uint64_t expected = (uint64_t)(1000 * sum * sum / sum2);
+    print_message("%d threads spin, %d sleep: %.2f at work, by their own clocks %.2f\n", spinning, sleeping,
+                  (double)busy * 1e-3, (double)expected * 1e-3);
+    assert_in_range(busy, expected - expected / 10, expected + expected / 10);
+    assert_in_range(busy, 1000, 1000 * (uint64_t)spinning + 100);
+}
+
+static void *spin_and_end(void *unused)
+{
+    (void)unused;
+    spin(CLOCK_THREAD_CPUTIME_ID, 5000000);
+    return NULL;
+}
+
+static void test_busy_threads(void **unused)
+{
+    (void)unused;
+    check_busy_threads(1, 8);
+    check_busy_threads(2, 8);
+    check_busy_threads(6, 2);
+    read_stats(0);
+    usleep(50000);
+    assert_int_equal(read_stats(0).value[XW_OS_THREADS_BUSY], 0); /* what reading takes is no work */
+    for (int i = 0; i < 20; i++) { /* each ends before the slice does: together they are one thread's work */
+        pthread_t thread;
+        pthread_create(&thread, NULL, spin_and_end, NULL);
+        pthread_join(thread, NULL);
+    }
+    assert_in_range(read_stats(0).value[XW_OS_THREADS_BUSY], 1000, 1500);
+}
+
+/* What the helper used is no work of the program. This thread plays the helper, twice. */
+static void test_helper_is_not_counted(void **unused)
+{
+    (void)unused;
+    struct xw_process_stats stats;
+    memset(&stats, 0, sizeof stats);
+    const uint64_t own = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t before = xw_process_stats_cpu_ns(&stats) - own;
+    spin(CLOCK_THREAD_CPUTIME_ID, 100000000);
+    xw_process_stats_helper_ran(&stats);
+    assert_in_range(xw_process_stats_cpu_ns(&stats) + 1000000, before, before + 10000000);
+    xw_process_stats_helper_ends(&stats);
+    assert_in_range(xw_process_stats_cpu_ns(&stats) + 1000000, before, before + 10000000);
+}
+
 /* A process without /proc: what system calls tell stays, the rest is absent and zero. */
 static int without_proc(void)
 {
@@ -298,9 +374,9 @@ static void test_no_proc(void **unused)
 static void test_cost(void **unused)
 {
     (void)unused;
-    pthread_t threads[64];
-    static const int counts[] = {0, 8, 64};
-    for (unsigned i = 0; i < 3; i++) {
+    static pthread_t threads[1024];
+    static const int counts[] = {0, 8, 64, 1024};
+    for (unsigned i = 0; i < 4; i++) {
         crew_start(threads, counts[i], 0);
         uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         for (int k = 0; k < 100; k++)
@@ -308,7 +384,7 @@ static void test_cost(void **unused)
         uint64_t cost = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 100;
         crew_stop(threads, counts[i]);
         print_message("%d threads: %.1f us CPU a reading\n", counts[i] + 1, (double)cost * 1e-3);
-        assert_in_range(cost, 1, 5000000);
+        assert_in_range(cost, 1, 50000000);
     }
 }
 
@@ -323,6 +399,8 @@ int main(void)
         cmocka_unit_test(test_storage),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_run_delay),
+        cmocka_unit_test(test_busy_threads),
+        cmocka_unit_test(test_helper_is_not_counted),
         cmocka_unit_test(test_no_proc),
         cmocka_unit_test(test_cost),
     };
