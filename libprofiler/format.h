@@ -46,6 +46,7 @@
 #define XW_SPOOL_MAGIC "XWSPOOL" /* with its NUL: 8 bytes */
 #define XW_SHORT_MAGIC "XWSHORT"
 #define XW_SPOOL_VERSION 1u
+#define XW_SHORT_VERSION 2u /* 1: its records end with the functions */
 #define XW_HEADER_SIZE 4096u
 #define XW_MAX_CHUNKS 96u
 
@@ -187,6 +188,7 @@ enum xw_slice_flag {
  *     n              number of columns; then n times: column index minus (previous column index + 1), value
  *     n              number of functions; then n times: function index minus (previous + 1), calls, bytes out, bytes
  * in, time in ns
+ *     n              number of plain words that are not zero; then n times: their index minus (previous + 1), value
  */
 
 _Static_assert(sizeof(struct xw_quad) == 32, "readers rely on it");

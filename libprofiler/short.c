@@ -12,8 +12,8 @@
 
 enum { MAX_LOG_BYTES = 64 << 20 };
 
-/* Most bytes of a payload: the fixed part with its name, pairs of columns, quintuples of functions. */
-#define MAX_PAYLOAD (XW_VARINT_MAX * (9u + 2u * XW_N_COLUMNS + 5u * XW_N_FUNCTIONS) + 64u)
+/* Most bytes of a payload: the fixed part with its name, pairs of columns, quintuples of functions, pairs of words. */
+#define MAX_PAYLOAD (XW_VARINT_MAX * (10u + 2u * XW_N_COLUMNS + 5u * XW_N_FUNCTIONS + 2u * XW_PLAIN_WORDS) + 64u)
 #define MAX_RECORD (8u + MAX_PAYLOAD + 3u)
 
 /* --- the record --- */
@@ -94,7 +94,33 @@ static uint8_t *put_functions(uint8_t *at, const struct xw_quad total[XW_N_FUNCT
     return at;
 }
 
-/* Everything but the functions. */
+/* The plain words, summed over all blocks. */
+static uint8_t *put_words(uint8_t *at, const struct xw_spool *spool)
+{
+    static uint64_t total[XW_PLAIN_WORDS]; /* one thread ends a process */
+    const struct xw_thread_block *block;
+    for (unsigned i = 0; (block = xw_spool_block(spool, i)) && block->head.state != XW_SLOT_FREE; i++) {
+        if (!has_counted(block))
+            continue;
+        const uint64_t *words = &block->access[0][0].steps[0];
+        for (unsigned w = 0; w < XW_PLAIN_WORDS; w++)
+            total[w] += words[w];
+    }
+    uint32_t n = 0, previous = 0;
+    for (uint32_t w = 0; w < XW_PLAIN_WORDS; w++)
+        n += total[w] != 0;
+    at = xw_put_varint(at, n);
+    for (uint32_t w = 0; w < XW_PLAIN_WORDS; w++) {
+        if (!total[w])
+            continue;
+        at = xw_put_varint(at, w - previous);
+        at = xw_put_varint(at, total[w]);
+        previous = w + 1;
+    }
+    return at;
+}
+
+/* Everything but the functions and words. */
 static uint8_t *put_process(uint8_t *at, struct xw_process *process, enum xw_state state, const struct xw_instant *end)
 {
     const struct xw_spool_header *header = process->spool.header;
@@ -146,6 +172,7 @@ static void make_log(int directory, const char *name, struct xw_process *process
     } first;
     xw_spool_fill_header(&first.header, &xw_config, &process->spool.header->start);
     memcpy(first.header.magic, XW_SHORT_MAGIC, sizeof first.header.magic);
+    first.header.version = XW_SHORT_VERSION;
     int good = xw_syscall(SYS_write, fd, first.page, XW_HEADER_SIZE) == XW_HEADER_SIZE &&
                xw_syscall(SYS_write, fd, xw_table_text, xw_table_size) == (long)xw_table_size;
     xw_syscall(SYS_close, fd);
@@ -192,6 +219,7 @@ static void append(struct xw_process *process, enum xw_state state, const struct
         return;
     uint8_t *at = put_process(record + 8, process, state, end);
     at = put_functions(at, total, functions, process->spool.header->tick_hz);
+    at = put_words(at, &process->spool);
     uint32_t length = (uint32_t)(at - (record + 8));
     uint32_t crc = xw_crc32c(record + 8, length);
     memcpy(record, &length, 4);

@@ -21,10 +21,9 @@
 
 #define XW_FIRST_THREADS 8u /* blocks at the start, in memory and again in the file; the shared one among them */
 
-/* The counting words of a thread block: groups, functions, access patterns. */
-#define XW_BLOCK_WORDS                                                                                                 \
-    (((XW_N_GROUPS + XW_N_FUNCTIONS) * sizeof(struct xw_quad) + sizeof(struct xw_access[XW_N_CLASSES][XW_N_WAYS])) /   \
-     sizeof(uint64_t))
+/* The counting words of a thread block: groups, functions, and (the plain words of the table text) access patterns. */
+#define XW_PLAIN_WORDS (XW_N_CLASSES * XW_N_WAYS * sizeof(struct xw_access) / sizeof(uint64_t))
+#define XW_BLOCK_WORDS ((XW_N_GROUPS + XW_N_FUNCTIONS) * sizeof(struct xw_quad) / sizeof(uint64_t) + XW_PLAIN_WORDS)
 
 struct xw_spool {
     struct xw_spool_header *header; /* the file's, or the one in memory as long as there is no file */

@@ -64,10 +64,11 @@ def check_header(data: bytes, magic: bytes, path: str | os.PathLike[str]) -> np.
     if len(data) < layout.HEADER_SIZE or not data.startswith(magic):
         raise FormatError(path, "is not a Crosswind spool file, or cut off in its header")
     header = np.frombuffer(data, dtype=layout.HEADER, count=1)[0]
-    if header["version"] != layout.VERSION:
+    newest = layout.SHORT_VERSION if magic == layout.SHORT_MAGIC else layout.VERSION
+    if not 1 <= header["version"] <= newest:
         raise FormatError(
             path,
-            f"has spool format version {header['version']}; this Crosswind reads version {layout.VERSION}: update it",
+            f"has spool format version {header['version']}; this Crosswind reads up to version {newest}: update it",
         )
     if not SLICE_RANGE_NS[0] <= header["slice_ns"] <= SLICE_RANGE_NS[1]:
         raise FormatError(path, "its header has an impossible slice length")

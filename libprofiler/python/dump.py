@@ -71,6 +71,10 @@ def _spool_records(file: SpoolFile) -> Iterator[Record]:
         name, layer = file.table.functions[number]
         quad = dict(zip(QUAD_FIELDS, file.functions[number].tolist(), strict=True))
         yield "function", {"name": name, "layer": layer} | quad
+    for name, values in file.table.named_words(file.words).items():
+        yield "words", {"name": name, "values": values.tolist()}
+    if file.files.size:
+        yield "files", {"count": int(file.files.size)}
     for call in file.running:
         yield "running", asdict(call)
     yield from _slice_records(file)
@@ -144,6 +148,9 @@ def _profile_records(path: str | os.PathLike[str]) -> Iterator[Record]:
         for row in np.flatnonzero(quads.any(axis=1)).tolist():
             quad = dict(zip(FUNCTION_FIELDS, quads[row].tolist(), strict=True))
             yield "function", {"name": name, "process": row} | quad
+    for name, arrays in profile.access.items():
+        for row in np.flatnonzero(arrays.any(axis=1)).tolist():
+            yield "access", {"name": name, "process": row, "values": arrays[row].tolist()}
     for row, j in np.argwhere(profile.covered_ns > 0).tolist():
         values = {name: int(v[row, j]) for name, v in profile.slices.items() if v[row, j]}
         index, covered = profile.first_slice + j, int(profile.covered_ns[row, j])

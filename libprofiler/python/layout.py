@@ -7,13 +7,14 @@ from enum import IntEnum, IntFlag
 import numpy as np
 
 __all__ = [
-    "CHUNK", "HEADER", "HEADER_SIZE", "MAGIC", "MAX_CHUNKS", "QUAD_FIELDS", "SHORT_MAGIC", "THREAD_HEAD", "VERSION",
-    "ChunkKind", "SliceFlag", "SlotState", "State", "TickSource",
+    "CHUNK", "HEADER", "HEADER_SIZE", "MAGIC", "MAX_CHUNKS", "QUAD_FIELDS", "SHORT_MAGIC", "SHORT_VERSION",
+    "THREAD_HEAD", "VERSION", "ChunkKind", "SliceFlag", "SlotState", "State", "TickSource",
 ]  # fmt: skip
 
 MAGIC = b"XWSPOOL\0"
 SHORT_MAGIC = b"XWSHORT\0"
 VERSION = 1
+SHORT_VERSION = 2
 HEADER_SIZE = 4096
 MAX_CHUNKS = 96
 QUAD_FIELDS = ("calls", "bytes_out", "bytes_in", "ticks")

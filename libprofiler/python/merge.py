@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.profile.access import count_files, width_of
 from crosswind.profile.align import align_segments
 from crosswind.profile.errors import FormatError
 from crosswind.profile.fold import MAX_SLICES
@@ -121,6 +122,7 @@ def merge_files(
         dropped_files=(*dropped, *misfits, *((r.path, p) for r in rows for p in r.problems)),
         partial=np.array([r.partial for r in rows], dtype=np.bool_),
         mpi_functions=frozenset(name for f in fitting for name, layer in f.table.functions if layer == "mpi"),
+        access=_access(rows),
     )
 
 
@@ -207,6 +209,20 @@ def _functions(rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
     names = dict.fromkeys(name for r in rows for name in r.functions)
     none = np.zeros(4, dtype=np.int64)
     return {name: np.stack([r.functions.get(name, none) for r in rows]) for name in names}
+
+
+def _access(rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
+    """Per name int64 [process, number]: the words, and which files are shared."""
+    widths = {name: width for r in rows for name in r.access if (width := width_of(name)) == r.access[name].size}
+    words = {
+        name: np.stack([_fitted(r.access.get(name), width) for r in rows]) for name, width in sorted(widths.items())
+    }
+    return words | count_files([(r.machine, r.files) for r in rows])
+
+
+def _fitted(values: NDArray[np.int64] | None, width: int) -> NDArray[np.int64]:
+    """The array, or zeros where a process has none of this length."""
+    return values if values is not None and values.size == width else np.zeros(width, dtype=np.int64)
 
 
 def _job(key: StepKey, rows: Sequence[Row], worlds: Sequence[list[SpoolFile]]) -> Job:

@@ -59,8 +59,7 @@ class Process:
     state: ``clean`` (destructors ran), ``exited`` (_exit), ``killed`` (gone without a word: SIGKILL, crash, time
     limit), ``replaced`` (by exec), ``running``, or ``short``: a row that stands for `count` processes of one executable
     that each ended before they were worth a spool file (pid 0). rank is None outside MPI and launchers. lost: what its
-    library had to drop, by name. counters: what the processor counters gave, in words. omp_num_threads: the variable
-    as the process found it, such as ``4`` or ``4,2``; empty: not set.
+    library had to drop, by name. counters: what the processor counters gave, in words.
     """
 
     host: str
@@ -75,7 +74,6 @@ class Process:
     lost: dict[str, int] = field(default_factory=dict)
     counters: str = ""
     count: int = 1
-    omp_num_threads: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,9 @@ class Profile:
     segments: the bulk-synchronous view over the MPI ranks, or None. lost: what the libraries of all processes had to
     drop, by name. dropped_files: spool files or parts of them that could not be read, with the reason. partial: bool
     [process], true where the last slice was never closed by the process itself (it was killed or still runs): its
-    counts are exact, its end is a guess. mpi_functions: which names of `functions` are MPI's.
+    counts are exact, its end is a guess. mpi_functions: which names of `functions` are MPI's. access: per name
+    (`steps_CLASS_WAY`, `sizes_CLASS_WAY`, `files_CLASS`: crosswind.profile.access) an int64 array [process, number];
+    absent if zero everywhere.
     """
 
     job: Job
@@ -109,6 +109,7 @@ class Profile:
     dropped_files: tuple[tuple[str, str], ...] = ()
     partial: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     mpi_functions: frozenset[str] = frozenset()
+    access: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.partial.size != len(self.processes):

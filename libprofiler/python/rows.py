@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,9 @@ OTHERS = "other"
 
 @dataclass(frozen=True)
 class Row:
-    """One process. functions: per name calls, bytes out, bytes in, ns. problems: what was left out, in sentences."""
+    """One process. functions: per name calls, bytes out, bytes in, ns. access: arrays of words by name. machine, files:
+    where its local files lie and the words of its files. problems: what was left out, in sentences.
+    """
 
     path: str
     process: Process
@@ -29,6 +31,9 @@ class Row:
     functions: dict[str, NDArray[np.int64]]
     partial: bool
     problems: tuple[str, ...]
+    access: dict[str, NDArray[np.int64]]
+    machine: str = ""
+    files: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
 
 
 def spool_row(file: SpoolFile, ending: Ending) -> Row:
@@ -45,13 +50,14 @@ def spool_row(file: SpoolFile, ending: Ending) -> Row:
         is_mpi=file.ranks > 0,
         lost=file.lost,
         counters=file.counters,
-        omp_num_threads=file.omp_num_threads,
     )
     quads = file.functions.copy()
     quads[:, 3] = file.ticks_to_ns(quads[:, 3])
     functions = {name: quad for (name, _), quad in zip(file.table.functions, quads, strict=True) if quad.any()}
     folded = fold(file, ending.end_ns)
-    return Row(file.path, process, folded, functions, ending.guessed, (*file.problems, *folded.problems))
+    access = file.table.named_words(file.words)
+    problems = (*file.problems, *folded.problems)
+    return Row(file.path, process, folded, functions, ending.guessed, problems, access, file.boot_id, file.files)
 
 
 def short_rows(log: ShortLog) -> list[Row]:
@@ -87,7 +93,8 @@ def _short_row(log: ShortLog, exe: str, chosen: NDArray[np.bool_]) -> Row:
         state="short",
         count=int(np.count_nonzero(chosen)),
     )
-    return Row(log.path, process, folded, _functions_of(log, chosen), False, tuple(problems))
+    access = log.table.named_words(_words_of(log, chosen))
+    return Row(log.path, process, folded, _functions_of(log, chosen), False, tuple(problems), access)
 
 
 def _pieces_of(pieces: Pieces, chosen: NDArray[np.bool_]) -> Pieces:
@@ -108,3 +115,10 @@ def _functions_of(log: ShortLog, chosen: NDArray[np.bool_]) -> dict[str, NDArray
     quads = np.zeros((len(log.table.functions), 4), dtype=np.int64)
     np.add.at(quads, rows[:, 1], rows[:, 2:])
     return {name: quad for (name, _), quad in zip(log.table.functions, quads, strict=True) if quad.any()}
+
+
+def _words_of(log: ShortLog, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    rows = log.words[chosen[log.words[:, 0]]]
+    words = np.zeros(log.table.n_words, dtype=np.int64)
+    np.add.at(words, rows[:, 1], rows[:, 2])
+    return words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +32,8 @@ class ShortLog:
     """The short processes of one job step, user and node.
 
     pid, parent_pid: int64 [process]. exe: index into `names`, int64 [process]. pieces: when each process lived and what
-    it counted. functions: (process, function, calls, bytes out, bytes in, ns) rows, int64 [row, 6].
+    it counted. functions: (process, function, calls, bytes out, bytes in, ns) rows, int64 [row, 6]. words: (process,
+    word, value) rows, int64 [row, 3]; records from before there were words have none.
     """
 
     path: str
@@ -51,6 +53,7 @@ class ShortLog:
     names: tuple[str, ...]
     pieces: Pieces
     functions: Ints
+    words: Ints
     problems: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -67,7 +70,7 @@ def read_short_log(path: str | os.PathLike[str]) -> ShortLog:
         raise FormatError(path, str(error)) from None
     slice_ns = int(header["slice_ns"])
     body = data[int(header["table_offset"]) + int(header["table_size"]) :]
-    head, names, pieces, functions, problems = _records(body, table, slice_ns)
+    head, names, pieces, functions, words, problems = _records(body, table, slice_ns)
     exes, exe = np.unique(np.array(names, dtype=object), return_inverse=True) if names else ((), np.zeros(0, np.int64))
     return ShortLog(
         path=os.fspath(path),
@@ -84,30 +87,33 @@ def read_short_log(path: str | os.PathLike[str]) -> ShortLog:
         names=tuple(header_text(np.bytes_(name)) for name in exes),
         pieces=pieces,
         functions=functions,
+        words=words,
         problems=tuple(problems),
     )
 
 
-def _records(body: bytes, table: Table, slice_ns: int) -> tuple[Ints, list[bytes], Pieces, Ints, list[str]]:
-    """Heads [process, 7], names, pieces and functions of all records before the first that can't be believed."""
+def _records(body: bytes, table: Table, slice_ns: int) -> tuple[Ints, list[bytes], Pieces, Ints, Ints, list[str]]:
+    """Heads [process, 7], names, pieces, functions and words of all records before the first that can't be believed."""
     n_columns, n_functions = len(table.columns), len(table.functions)
-    longest = MAX_HEAD + MAX_NAME + 10 * (2 + 2 * n_columns + FUNCTION_STRIDE * n_functions)
+    longest = MAX_HEAD + MAX_NAME + 10 * (3 + 2 * n_columns + FUNCTION_STRIDE * n_functions + 2 * table.n_words)
     starts, lengths, crcs, complaint = walk(body, longest, MAX_RECORDS)
     data = np.frombuffer(body, dtype=np.uint8)
     n = prefix(varint.crc32c(data, starts, lengths) == crcs)
     head, behind, good = _heads(data, starts[:n], lengths[:n])
     rest = varint.decode(data, starts[:n] + behind, lengths[:n] - behind)
-    columns, functions, possible = _lists(rest, good, n_columns, n_functions)
+    kinds = [(n_columns, 2), (n_functions, FUNCTION_STRIDE), *([(table.n_words, 2)] if table.n_words else [])]
+    lists, possible = _lists(rest, good, kinds)
     end = prefix(good & possible)
     problems = []
     if end < starts.size or complaint:
         problems.append(f"{starts.size - end} records of short processes and what follows them dropped: damaged")
     head = head[:end]
     names = [bytes(body[s + b - h : s + b]) for s, b, h in zip(starts[:end], behind[:end], head[:, 6], strict=True)]
-    columns, functions = columns[columns[:, 0] < end], functions[functions[:, 0] < end]
+    columns, functions, *others = (rows[rows[:, 0] < end] for rows in lists)
+    words = others[0] if others else np.zeros((0, 3), dtype=np.int64)
     begin, duration = head[:, 4], head[:, 5]
     pieces = Pieces(begin // slice_ns, begin, begin + duration, *columns.T)
-    return head, names, pieces, functions, problems
+    return head, names, pieces, functions, words, problems
 
 
 def _heads(data: NDArray[np.uint8], starts: Ints, lengths: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
@@ -127,24 +133,31 @@ def _heads(data: NDArray[np.uint8], starts: Ints, lengths: Ints) -> tuple[Ints, 
 
 
 def _lists(
-    rest: varint.Varints, good: NDArray[np.bool_], n_columns: int, n_functions: int
-) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Rows (process, column, value) and (process, function, calls, out, in, ns), and which records are possible."""
-    good = good & rest.good & (rest.count >= 2)
-    first = np.where(good, rest.first, 0)
-    pairs = _list_length(rest.values, first, n_columns, good)
-    good &= 2 + 2 * pairs <= rest.count
-    second = np.where(good, first + 1 + 2 * pairs, 0)
-    quads = _list_length(rest.values, second, n_functions, good)
-    good &= rest.count == 2 + 2 * pairs + FUNCTION_STRIDE * quads
-    row, column, at, possible = numbered(rest, first + 1, np.where(good, pairs, 0), stride=2, limit=n_columns)
-    columns = np.stack((row, column, rest.values[at].astype(np.int64)), axis=1)
-    row, function, at, also = numbered(
-        rest, second + 1, np.where(good, quads, 0), stride=FUNCTION_STRIDE, limit=n_functions
-    )
-    values = rest.values[at[:, None] + np.arange(FUNCTION_STRIDE - 1)].astype(np.int64)
-    functions = np.concatenate((row[:, None], function[:, None], values), axis=1)
-    return columns, functions, good & possible & also
+    rest: varint.Varints, good: NDArray[np.bool_], kinds: Sequence[tuple[int, int]]
+) -> tuple[list[Ints], NDArray[np.bool_]]:
+    """The lists behind the name, one of each kind (limit of its numbers, stride), as rows (process, number, values...).
+
+    Also which records are possible: those that hold these lists and nothing else.
+    """
+    good = good & rest.good & (rest.count >= len(kinds))
+    used = np.zeros(good.size, dtype=np.int64)
+    spans = []
+    for limit, stride in kinds:
+        good &= used < rest.count
+        at = np.where(good, rest.first + used, 0)
+        length = _list_length(rest.values, at, limit, good)
+        spans.append((at + 1, length))
+        used += 1 + stride * length
+        good &= used <= rest.count
+    good &= used == rest.count
+    lists = []
+    possible = good.copy()
+    for (limit, stride), (first, length) in zip(kinds, spans, strict=True):
+        process, number, at, also = numbered(rest, first, np.where(good, length, 0), stride=stride, limit=limit)
+        values = rest.values[at[:, None] + np.arange(stride - 1)].astype(np.int64)
+        lists.append(np.concatenate((process[:, None], number[:, None], values), axis=1))
+        possible &= also
+    return lists, possible
 
 
 def _list_length(values: NDArray[np.uint64], at: Ints, limit: int, good: NDArray[np.bool_]) -> Ints:

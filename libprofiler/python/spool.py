@@ -49,7 +49,8 @@ class SpoolFile:
 
     tick_hz: ticks per second, 0.0 if unknown (times are dropped then). end: None unless the process ended by itself.
     groups, functions: int64 [n, 4], the counters of all threads: calls, bytes out, bytes in, ticks. words: int64 [n],
-    theirs too, in the order of the table. running: calls that have not returned. last_call_tick: begin of the latest
+    theirs too, in the order of the table. files: uint64 [n], a word for each file that it read or wrote
+    (libprofiler/file_table.h). running: calls that have not returned. last_call_tick: begin of the latest
     call, 0 if there was none. owner_uid, mtime_ns: of the file. problems: what could not be believed, in sentences.
     """
 
@@ -83,6 +84,7 @@ class SpoolFile:
     groups: NDArray[np.int64]
     functions: NDArray[np.int64]
     words: NDArray[np.int64]
+    files: NDArray[np.uint64]
     n_threads: int
     running: tuple[RunningCall, ...]
     last_call_tick: int
@@ -143,6 +145,7 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         groups=groups,
         functions=functions,
         words=words,
+        files=_files(chunks[ChunkKind.FILES]),
         n_threads=sum(int(np.count_nonzero(_used(b) & (b["head"]["state"] != SlotState.SHARED))) for b in blocks),
         running=_running(blocks, table),
         last_call_tick=_last_call(blocks),
@@ -168,6 +171,13 @@ def _chunks(data: bytes, header: np.void, problems: list[str]) -> dict[ChunkKind
         if kind in found:
             found[ChunkKind(kind)].append(data[offset : offset + size])
     return found
+
+
+def _files(chunks: list[bytes]) -> NDArray[np.uint64]:
+    """The entries in use of the tables of files."""
+    words = [np.frombuffer(c, dtype="<u8", count=len(c) // 8) for c in chunks]
+    table = np.concatenate([np.zeros(0, dtype="<u8"), *words])
+    return np.unique(table[table != 0]).astype(np.uint64)
 
 
 def _blocks(chunks: list[bytes], header: np.void, table: Table) -> list[NDArray[np.void]]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.profile import header as hd
+from crosswind.profile.access import width_of
 from crosswind.profile.errors import FormatError
 from crosswind.profile.model import Profile
 from crosswind.profile.sections import Section, SectionError, decode, encode
@@ -69,6 +70,7 @@ def _arrays(profile: Profile) -> list[tuple[Section, NDArray[Any]]]:
         table: dict[str, NDArray[np.int64]] = getattr(profile, name)
         if table:
             out.append(_int_section(name, np.stack(list(table.values())), names=tuple(table)))
+    out += [_int_section(f"access/{name}", array) for name, array in sorted(profile.access.items())]
     if profile.segments is not None:
         out += _segment_arrays(profile.segments)
     return out
@@ -172,7 +174,7 @@ def _read_sections(file: Any, header: dict[str, Any], base: int, end: int) -> di
 
 def _is_known(name: str) -> bool:
     known = ("covered_ns", "partial", "totals", "functions")
-    return name in known or name.startswith(("slices/", "segments/", "segments."))
+    return name in known or name.startswith(("slices/", "access/", "segments/", "segments."))
 
 
 def _profile(header: dict[str, Any], sections: dict[str, tuple[Section, NDArray[Any]]]) -> Profile:
@@ -202,7 +204,15 @@ def _profile(header: dict[str, Any], sections: dict[str, tuple[Section, NDArray[
         dropped_files=parts.dropped_files,
         partial=partial.astype(np.bool_),
         mpi_functions=parts.mpi_functions,
+        access=_access(sections, grid[0]),
     )
+
+
+def _access(sections: dict[str, tuple[Section, NDArray[Any]]], n_processes: int) -> dict[str, NDArray[np.int64]]:
+    """The arrays of access patterns whose names this version knows."""
+    names = [name.removeprefix("access/") for name in sections if name.startswith("access/")]
+    widths = {name: width for name in names if (width := width_of(name))}
+    return {n: _expect(sections, f"access/{n}", "<i8", (n_processes, width)) for n, width in widths.items()}
 
 
 def _expect(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from crosswind.profile.access import access_by_class, file_counts_by_class, pattern
 from crosswind.profile.metrics import LOST
 from crosswind.profile.model import Process, Profile
 
@@ -19,7 +20,7 @@ def summarize(profile: Profile) -> dict[str, Any]:
     """The summary of a profile, in plain Python types. Times are seconds, instants seconds of UTC, unless named else.
 
     totals: per metric sum, min, avg and max over the processes (a process that has none of a metric counts 0).
-    functions: calls, bytes_out, bytes_in and time_s, summed over the processes.
+    functions: calls, bytes_out, bytes_in and time_s, summed over the processes. access: per class of file, see _access.
     """
     return {
         "job": _job(profile),
@@ -34,6 +35,7 @@ def summarize(profile: Profile) -> dict[str, Any]:
         },
         "totals": _totals(profile),
         "functions": {name: _function(q.sum(axis=0, dtype=np.int64).tolist()) for name, q in profile.functions.items()},
+        "access": _access(profile),
         "segments": _segments(profile),
         "lost": {
             "counts": dict(profile.lost),
@@ -103,6 +105,28 @@ def _totals(profile: Profile) -> dict[str, dict[str, Any]]:
 def _function(quad: list[int]) -> dict[str, Any]:
     calls, bytes_out, bytes_in, time_ns = quad
     return {"calls": calls, "bytes_out": bytes_out, "bytes_in": bytes_in, "time_s": time_ns / SECOND_NS}
+
+
+def _access(profile: Profile) -> dict[str, dict[str, Any]]:
+    """Per class of file: `files`, the different files by own or shared and by use, and per way the pattern in words,
+    the steps, and `sizes`: [smallest number of bytes, requests] where there are any.
+    """
+    files = file_counts_by_class(profile.access)
+    return {
+        cls: {
+            "files": asdict(files[cls]) if cls in files else None,
+            **{
+                way: {
+                    "requests": access.requests,
+                    "pattern": pattern(access, writes=way.endswith("write")),
+                    "steps": access.steps,
+                    "sizes": [[bucket and 1 << bucket - 1, n] for bucket, n in enumerate(access.sizes) if n],
+                }
+                for way, access in ways.items()
+            },
+        }
+        for cls, ways in access_by_class(profile.access).items()
+    }
 
 
 def _segments(profile: Profile) -> dict[str, Any] | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crosswind.profile.model import Column
 
 __all__ = ["Place", "Table", "TableError", "parse_table"]
@@ -50,6 +53,12 @@ class Table:
     def n_words(self) -> int:
         """Plain words of a thread."""
         return sum(length for _, length in self.words)
+
+    def named_words(self, words: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+        """The arrays of a thread's or process's words by name; those that are zero are left out."""
+        ends = np.cumsum([length for _, length in self.words], dtype=np.int64)
+        arrays = np.split(words, ends[:-1]) if self.words else []
+        return {name: array for (name, _), array in zip(self.words, arrays, strict=True) if array.any()}
 
 
 def parse_table(raw: bytes, *, n_columns: int, n_groups: int, n_functions: int, n_lost: int) -> Table:

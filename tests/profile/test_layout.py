@@ -17,6 +17,7 @@ CONSTANTS = {
     "XW_HEADER_SIZE": layout.HEADER_SIZE,
     "XW_MAX_CHUNKS": layout.MAX_CHUNKS,
     "XW_SPOOL_VERSION": layout.VERSION,
+    "XW_SHORT_VERSION": layout.SHORT_VERSION,
     **{f"XW_CHUNK_{k.name}": k for k in layout.ChunkKind},
     **{f"XW_STATE_{k.name}": k for k in layout.State},
     **{f"XW_SLOT_{k.name}": k for k in layout.SlotState},

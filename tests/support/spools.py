@@ -22,7 +22,7 @@ from crosswind.profile.metrics import (
 )
 
 PAGE = 4096
-THREADS, SLICES, SEGMENTS = 1, 2, 3
+THREADS, SLICES, SEGMENTS, FILES = 1, 2, 3, 4
 FIRST, LAST, UNSYNCHRONISED, GAP = 1, 2, 4, 8
 RUNNING, CLEAN, EXITED = 1, 2, 3
 SLICE_NS = 4_000_000_000
@@ -161,8 +161,7 @@ class Thread:
             quads[len(GROUPS) + [f for f, _ in FUNCTIONS].index(name)] = tuple(quad)
         out += b"".join(struct.pack("<4Q", *q) for q in quads)
         for name, length in WORDS.items():
-            values = self.words.get(name, ())
-            out += struct.pack(f"<{length}Q", *values, *[0] * (length - len(values)))
+            out += struct.pack(f"<{length}Q", *padded(self.words.get(name, ()), length))
         return out + bytes(-len(out) % 64)
 
 
@@ -175,6 +174,7 @@ class Short:
     duration_ns: int
     values: Mapping[str, int] = field(default_factory=dict)
     functions: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    words: Mapping[str, Sequence[int]] = field(default_factory=dict)
     pid: int = 5000
     parent_pid: int = 1
     rank: int = -1
@@ -187,7 +187,14 @@ class Short:
         out = b"".join(map(varint, numbers)) + name
         out += numbered({COLUMN[n]: (v,) for n, v in self.values.items() if v})
         names = [f for f, _ in FUNCTIONS]
-        return out + numbered({names.index(n): q for n, q in self.functions.items()})
+        out += numbered({names.index(n): q for n, q in self.functions.items()})
+        row = [value for name, length in WORDS.items() for value in padded(self.words.get(name, ()), length)]
+        return out + numbered({i: (value,) for i, value in enumerate(row) if value})
+
+
+def padded(values: Sequence[int], length: int) -> list[int]:
+    """The values, with zeros behind them."""
+    return [*values, *[0] * (length - len(values))]
 
 
 def numbered(entries: Mapping[int, Sequence[int]]) -> bytes:
@@ -234,6 +241,7 @@ class SpoolBuilder:
     step_id: str = "0"
     mpi: str = ""
     counters: str = ""
+    files: Sequence[int] = ()
     version: int = 1
 
     def chunks(self) -> list[tuple[int, bytes]]:
@@ -255,13 +263,16 @@ class SpoolBuilder:
                 log += record(s.payload(index, end))
                 index, end = s.index, s.begin_tick + s.values.get("duration", 0)
             out.append((SEGMENTS, log + bytes(64)))
+        if self.files:
+            out.append((FILES, struct.pack(f"<{len(self.files)}Q", *self.files)))
         return out
 
     def build_short_log(self, shorts: Sequence[Short]) -> bytes:
         """A log of short processes whose header is this process's."""
         file = self.build()
         table_end = PAGE + len(table_text())
-        return b"XWSHORT\0" + file[8:table_end] + b"".join(record(s.payload()) for s in shorts)
+        version = struct.pack("<I", 2 if self.version == 1 else self.version)
+        return b"XWSHORT\0" + version + file[12:table_end] + b"".join(record(s.payload()) for s in shorts)
 
     def build(self) -> bytes:
         """The whole spool file."""
