@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     ),
     "serve": ("crosswind.tools.serve", "serve_command", "Serve the dashboard."),
     "export": ("crosswind.tools.export", "export_command", "Write a profile for other tools."),
+    "inject": ("crosswind.tools.inject", "inject_command", "Run a program held up by known interference."),
     "info": ("crosswind.tools.info", "info_command", "Say what is installed: the library's path, versions."),
     "doctor": ("crosswind.tools.doctor", "doctor_command", "Check what works on this machine."),
     "demo": (

@@ -1,4 +1,4 @@
-"""Where the preloaded library is."""
+"""Where the preloaded libraries are."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ PLACES = (
 SEPARATORS = frozenset(" :\t\n")  # what ld.so splits LD_PRELOAD at
 
 
-def find_library() -> Path:
-    """The absolute path of libcrosswind.so: CROSSWIND_LIBRARY if set, else the first of the known places.
+def find_library(name: str = NAME, variable: str = "CROSSWIND_LIBRARY") -> Path:
+    """The absolute path of a library to preload: what the variable says if it is set, else the first known place.
 
     Raises CommandError when there is none, or when LD_PRELOAD could not name it.
     """
-    named = os.environ.get("CROSSWIND_LIBRARY")
-    candidates = [Path(named).absolute()] if named else [place / NAME for place in PLACES]
+    named = os.environ.get(variable)
+    candidates = [Path(named).absolute()] if named else [place / name for place in PLACES]
     for path in candidates:
         if path.is_file():
             if SEPARATORS & set(str(path)):
                 raise CommandError(
                     f"{path}: LD_PRELOAD cannot hold a path with a space or a colon: "
-                    "copy the library elsewhere and set CROSSWIND_LIBRARY to it"
+                    f"copy the library elsewhere and set {variable} to it"
                 )
             return path
     looked = str(candidates[0]) if named else ", ".join(str(path.parent) for path in candidates)
-    raise CommandError(f"no {NAME} in {looked}: build it with `make build`, or set CROSSWIND_LIBRARY to its path")
+    raise CommandError(f"no {name} in {looked}: build it with `make build`, or set {variable} to its path")
 
 
 def preload(library: Path, before: str | None) -> str:

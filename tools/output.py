@@ -22,9 +22,9 @@ def one_line(text: object) -> str:
     return "".join(c if c.isprintable() else " " for c in str(text)).strip()
 
 
-def print_json(document: Any) -> None:  # noqa: ANN401 (any JSON value)
-    """One JSON document on stdout. NaN and infinity, which JSON does not have, must have become None before."""
-    click.echo(json.dumps(document, indent=2, allow_nan=False))
+def print_json(document: Any, *, err: bool = False) -> None:  # noqa: ANN401 (any JSON value)
+    """One JSON document on stdout, or on stderr. NaN and infinity, which JSON lacks, must have become None before."""
+    click.echo(json.dumps(document, indent=2, allow_nan=False), err=err)
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
