@@ -9,9 +9,7 @@
 
 extern int clock_gettime(clockid_t clock, struct timespec *t) __attribute__((weak));
 
-__thread struct xw_thread_state xw_thread __attribute__((tls_model("initial-exec")));
-static struct xw_hot not_set_up; /* generation 0 for ever */
-struct xw_hot *xw_hot = &not_set_up;
+__thread struct xw_thread_state xw_thread __attribute__((tls_model("initial-exec"))) = {.ticket = XW_NO_TICKET};
 uintptr_t xw_tls_self_offset;
 
 uint64_t xw_clock_tick(void)
@@ -62,6 +60,35 @@ static struct xw_thread_block *find_block(struct xw_process *process, uint32_t t
     return NULL;
 }
 
+/* The process was given its spool file since the thread got its block, and no more than that. */
+static int was_published(const struct xw_hot *hot) { return xw_thread.generation + XW_PUBLISHED == hot->generation; }
+
+/* The call that runs is from now on published in the new block. */
+static void move_running_call(struct xw_thread_block *from, struct xw_thread_block *to)
+{
+    const uint32_t group = from->head.call_group;
+    if (!xw_thread.outermost || xw_is_shared(from) || !group)
+        return;
+    __atomic_store_n(&from->head.call_group, 0, __ATOMIC_RELEASE);
+    if (!xw_is_shared(to))
+        xw_publish_call(to, from->head.call_since, from->head.call_function, group - 1);
+}
+
+/* A block for thread `tid`; the shared one when there is none, which counts as a loss once. */
+static struct xw_thread_block *own_or_shared_block(struct xw_process *process, uint32_t tid)
+{
+    struct xw_thread_block *block = find_block(process, tid);
+    if (block)
+        return block;
+    if (xw_thread.generation != process->hot.generation) {
+        xw_process_retire_blocks(process);
+        block = find_block(process, tid);
+        if (!block)
+            xw_count_lost(XW_LOST_THREAD_SLOTS);
+    }
+    return block ? block : xw_spool_block(&process->spool, 0);
+}
+
 struct xw_thread_block *xw_thread_block_slow(void)
 {
     if (!xw_process_set_up())
@@ -72,23 +99,45 @@ struct xw_thread_block *xw_thread_block_slow(void)
     if (process->pid !=
         (uint32_t)xw_syscall(SYS_getpid)) /* a vfork child, in its parent's memory: not a thread of it */
         return xw_spool_block(&process->spool, 0);
-    const uint32_t tid = (uint32_t)xw_syscall(SYS_gettid);
-    struct xw_thread_block *block = find_block(process, tid);
-    if (!block && xw_thread.generation != process->hot.generation) {
-        xw_process_retire_blocks(process);
-        block = find_block(process, tid);
-    }
-    if (!block) {
-        if (xw_thread.generation != process->hot.generation)
-            xw_count_lost(XW_LOST_THREAD_SLOTS);
-        block = xw_spool_block(&process->spool, 0);
-    }
-    if (xw_thread.generation != process->hot.generation) /* a forked child: the parent's calls are not ours */
-        for (unsigned layer = 0; layer < XW_N_LAYERS; layer++)
-            xw_thread.outermost[layer] = 0;
+    struct xw_thread_block *block = own_or_shared_block(process, (uint32_t)xw_syscall(SYS_gettid));
+    if (xw_thread.block && was_published(&process->hot))
+        move_running_call(xw_thread.block, block);
+    else if (xw_thread.generation != process->hot.generation)
+        xw_thread.outermost = xw_thread.inner = 0; /* a forked child: the parent's calls are not ours */
     xw_thread.block = block;
     xw_thread.generation = process->hot.generation;
+    xw_thread.ticket = xw_is_shared(block) ? XW_NO_TICKET : process->hot.generation;
     return block;
+}
+
+/* --- calls that are not plain --- */
+
+static struct xw_thread_block *current_block(void)
+{
+    const int known = xw_thread.block && xw_thread.generation == xw_hot.generation && xw_hot.generation;
+    return known ? xw_thread.block : xw_thread_block_slow();
+}
+
+struct xw_slow_call xw_enter_slow(enum xw_layer layer, unsigned function, unsigned group, uintptr_t stack)
+{
+    const struct xw_slow_call uncounted = {XW_CALL_SLOW, 0};
+    if (!xw_tls_usable(xw_tls_self_offset))
+        return uncounted;
+    struct xw_thread_block *block = current_block();
+    if (!block)
+        return uncounted;
+    const int inside = xw_runs_around(xw_thread.outermost, stack);
+    if (inside && ((xw_thread.outermost & 7) == layer || xw_runs_around(xw_thread.inner, stack)))
+        return uncounted; /* the outermost call of a layer says it all */
+    *(inside ? &xw_thread.inner : &xw_thread.outermost) = stack + layer;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const uint64_t begin = xw_is_timed() ? xw_tick() : 0;
+    if (begin && !inside && !xw_is_shared(block))
+        xw_publish_call(block, begin, function, group);
+    if (begin && begin >= xw_helper_after(&xw_hot))
+        xw_helper_due();
+    const unsigned flags = XW_CALL_SLOW | XW_CALL_COUNTS | (inside ? 0 : XW_CALL_OWNS_TIME);
+    return (struct xw_slow_call){(uintptr_t)block | flags, begin};
 }
 
 static void add_shared(struct xw_quad *quad, uint64_t out, uint64_t in, uint64_t ticks)
@@ -99,15 +148,55 @@ static void add_shared(struct xw_quad *quad, uint64_t out, uint64_t in, uint64_t
     __atomic_fetch_add(&quad->ticks, ticks, __ATOMIC_RELAXED);
 }
 
-void xw_leave_shared(struct xw_thread_block *block, uint64_t begin, int owns_time, unsigned function, unsigned group,
-                     uint64_t out, uint64_t in)
+static void leave_shared(struct xw_thread_block *block, unsigned function, unsigned group, uint64_t out, uint64_t in,
+                         uint64_t ticks, int owns_time)
 {
-    uint64_t ticks = xw_tick(xw_hot) - begin;
     add_shared(&block->group[group], out, in, owns_time ? ticks : 0);
     add_shared(&block->function[function], out, in, ticks);
     /* As soon as a block is free the thread gets it: its next call looks again. */
     if (xw_process && __atomic_load_n(&xw_process->spool.free_blocks, __ATOMIC_RELAXED))
         xw_thread.block = NULL;
+}
+
+static void leave_own(struct xw_thread_block *block, unsigned function, unsigned group, uint64_t out, uint64_t in,
+                      uint64_t ticks, int owns_time)
+{
+    if (owns_time)
+        __atomic_store_n(&block->head.call_group, 0, __ATOMIC_RELEASE);
+    if (group >= XW_G_POSIX(0, 0)) {
+        if (owns_time)
+            __atomic_store_n(&block->head.io_seen, 1, __ATOMIC_RELAXED);
+        else
+            xw_count_inside(block, 1, out + in);
+    }
+    xw_add_quad(&block->group[group], 1, out, in, owns_time ? ticks : 0);
+    xw_add_quad(&block->function[function], 1, out, in, ticks);
+}
+
+/* The block of a call that was plain when it began and whose thread has not counted since the generation changed: NULL
+ * when it is gone. */
+static struct xw_thread_block *block_of_plain_call(void)
+{
+    return was_published(&xw_hot) ? xw_thread.block : NULL;
+}
+
+void xw_leave_slow(uintptr_t slow, uint64_t begin, unsigned function, unsigned group, uint64_t out, uint64_t in)
+{
+    if (slow && !(slow & XW_CALL_COUNTS))
+        return;
+    const int owns_time = !slow || (slow & XW_CALL_OWNS_TIME);
+    struct xw_thread_block *block =
+        slow ? (struct xw_thread_block *)(slow & ~(uintptr_t)XW_CALL_FLAGS) : block_of_plain_call();
+    *(owns_time ? &xw_thread.outermost : &xw_thread.inner) = 0;
+    if (!block)
+        return;
+    const uint64_t ticks = begin ? xw_tick() - begin : 0;
+    if (!begin)
+        xw_count_untimed();
+    if (xw_is_shared(block))
+        leave_shared(block, function, group, out, in, ticks, owns_time);
+    else
+        leave_own(block, function, group, out, in, ticks, owns_time);
 }
 
 /* --- the start of the helper --- */

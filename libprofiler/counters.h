@@ -41,30 +41,44 @@ struct xw_thread_block {
 } __attribute__((aligned(64)));
 
 /* Which layer a wrapped function belongs to. Nesting is told per layer. */
-enum xw_layer { XW_LAYER_POSIX, XW_LAYER_MPI, XW_N_LAYERS };
+enum xw_layer { XW_LAYER_POSIX, XW_LAYER_MPI };
 
-/* The thread's own words. `generation` is that of the process image that `block` belongs to: a forked child has
- * another. */
+/*
+ * The thread's own words.
+ *
+ * A *mark* is the stack pointer at the entry of a running call plus its layer (a stack pointer is a multiple of 8).
+ * Calls from further in have a smaller stack pointer. A mark that is not above the current stack pointer belongs to a
+ * call that was abandoned.
+ */
 struct xw_thread_state {
     struct xw_thread_block *block;
-    uint64_t generation;
-    uintptr_t outermost[XW_N_LAYERS]; /* stack pointer at the entry of the layer's outermost running call; 0: none */
-    uint32_t untimed;                 /* calls since the clock was last looked at, while timing is off */
+    uint64_t ticket;     /* the generation in which `block` is this thread's own; else calls go the long way */
+    uintptr_t outermost; /* mark of the outermost running call; 0: none */
+    uintptr_t inner;     /* mark of the running call of the other layer inside that one; 0: none */
+    uint64_t generation; /* that of the process image that `block` belongs to: a forked child has another */
+    uint32_t untimed;    /* calls so far, while timing is off */
 };
 extern __thread struct xw_thread_state xw_thread XW_HIDDEN __attribute__((tls_model("initial-exec")));
 
+#define XW_NO_TICKET 3u /* is no generation */
+
+/* The mark of a POSIX call around everything: while it stands, the thread's POSIX calls do not count. */
+#define XW_MARK_SILENT (UINTPTR_MAX - 1)
+
 /*
- * What all threads of the process share and the hot path reads. It lies in a page that a forked child finds zeroed
- * (MADV_WIPEONFORK), so that the child knows at once, a raw fork's too, that nothing is set up. Before the first set-up
- * `xw_hot` points to a static zeroed one.
+ * What all threads of the process share and the hot path reads. It lies in pages that a forked child finds zeroed
+ * (MADV_WIPEONFORK, process.c), so that the child knows at once, a raw fork's too, that nothing is set up.
  */
 struct xw_hot {
-    uint64_t generation;    /* 0: not set up */
-    uint64_t helper_after;  /* tick from which on a wrapper tries to start the helper; ~0: never (again) */
-    uint32_t timing;        /* 0: no clock is read */
-    uint32_t cycle_counter; /* 1: ticks are rdtsc, 0: CLOCK_MONOTONIC */
+    uint64_t generation;   /* 0: not set up; the lowest bits are enum xw_clock */
+    uint64_t helper_after; /* tick from which on a wrapper tries to start the helper; ~0: never (again) */
 };
-extern struct xw_hot *xw_hot XW_HIDDEN;
+extern struct xw_hot xw_hot XW_HIDDEN;
+
+/* What ticks are; the same as long as the process image lives. */
+enum xw_clock { XW_CLOCK_OFF = 0, XW_CLOCK_CYCLES = 1, XW_CLOCK_MONOTONIC = 2, XW_CLOCK_BITS = 3 };
+/* What the generation grows by when the process is given its spool file. */
+enum { XW_PUBLISHED = 4 };
 
 static inline __attribute__((always_inline)) uint64_t xw_helper_after(const struct xw_hot *hot)
 {
@@ -82,71 +96,105 @@ extern uintptr_t xw_tls_self_offset XW_HIDDEN; /* see xw_tls_usable */
 struct xw_call {
     struct xw_thread_block *block; /* NULL: not counted */
     uint64_t begin;
+    uintptr_t slow; /* 0: a plain call, else struct xw_slow_call's */
     uint8_t layer;
     uint8_t outermost; /* of its layer: counts calls and bytes */
     uint8_t owns_time; /* of all layers: adds to the time of its group */
 };
 
+/* A call that is not plain, in two words: flags in the bits that the address of a block has to spare. */
+enum { XW_CALL_SLOW = 1, XW_CALL_COUNTS = 2, XW_CALL_OWNS_TIME = 4, XW_CALL_FLAGS = 63 };
+struct xw_slow_call {
+    uintptr_t block_and_flags;
+    uint64_t begin;
+};
+
+/* The long way in and out, for every call that is not plain. Preserve errno. `slow` 0: plain when it began. */
+struct xw_slow_call xw_enter_slow(enum xw_layer layer, unsigned function, unsigned group,
+                                  uintptr_t stack) XW_HIDDEN XW_NOINLINE;
+void xw_leave_slow(uintptr_t slow, uint64_t begin, unsigned function, unsigned group, uint64_t out,
+                   uint64_t in) XW_HIDDEN XW_NOINLINE;
 /* Find or make the calling thread's block; NULL when that can't be done. Preserves errno. */
-struct xw_thread_block *xw_thread_block_slow(void) XW_HIDDEN;
+struct xw_thread_block *xw_thread_block_slow(void) XW_HIDDEN XW_NOINLINE;
 /* Start the helper thread when it is due (heartbeat.h). Preserves errno. */
-void xw_helper_due(void) XW_HIDDEN;
+void xw_helper_due(void) XW_HIDDEN XW_NOINLINE;
 /* CLOCK_MONOTONIC in ns, through the vDSO if the process has one. */
 uint64_t xw_clock_tick(void) XW_HIDDEN;
-/* Count into the block that threads without one of their own share. (Words, not a struct xw_call: that would have to
-   lie in memory on the hot path as well.) */
-void xw_leave_shared(struct xw_thread_block *block, uint64_t begin, int owns_time, unsigned function, unsigned group,
-                     uint64_t out, uint64_t in) XW_HIDDEN;
 
-static inline __attribute__((always_inline)) uint64_t xw_tick(const struct xw_hot *hot)
+/* The clock of the wrappers in a process of this generation; timing is on. */
+static inline __attribute__((always_inline)) uint64_t xw_tick_of(uint64_t generation)
 {
-    if (XW_LIKELY(hot->cycle_counter))
-        return xw_rdtsc();
-    if (hot->timing)
-        return xw_clock_tick();
-    if (XW_UNLIKELY((++xw_thread.untimed & 255) == 0))
-        xw_helper_due();
-    return 0;
+    return XW_LIKELY(generation & XW_CLOCK_CYCLES) ? xw_rdtsc() : xw_clock_tick();
 }
 
-/* Whether a wrapped call of the layer is running further out on this stack. An entry below the current stack pointer
-   belongs to a call that was abandoned. */
-static inline int xw_runs_inside(enum xw_layer layer, uintptr_t stack) { return xw_thread.outermost[layer] > stack; }
+static inline uint64_t xw_generation(void) { return __atomic_load_n(&xw_hot.generation, __ATOMIC_RELAXED); }
+static inline int xw_is_timed(void) { return (xw_generation() & XW_CLOCK_BITS) != XW_CLOCK_OFF; }
+static inline uint64_t xw_tick(void) { return xw_tick_of(xw_generation()); }
+
+/* Without timing nothing tells how old the process is: every 256th call looks whether the helper is due. */
+static inline __attribute__((always_inline)) void xw_count_untimed(void)
+{
+    if (XW_UNLIKELY((++xw_thread.untimed & 255) == 0))
+        xw_helper_due();
+}
+
+/* Whether the thread's block is its own, in this image of the process. */
+static inline __attribute__((always_inline)) int xw_has_own_block(void)
+{
+    return xw_thread.ticket == xw_generation();
+}
+
+/* Whether the call with this mark is running further out on the stack. */
+static inline __attribute__((always_inline)) int xw_runs_around(uintptr_t mark, uintptr_t stack)
+{
+    return mark > (stack | 7);
+}
 
 static inline int xw_is_shared(const struct xw_thread_block *block)
 {
     return __atomic_load_n(&block->head.state, __ATOMIC_RELAXED) == XW_SLOT_SHARED;
 }
 
+/* Publish what runs: since when, then in what. The compiler must keep the order; the processor does. */
+static inline __attribute__((always_inline)) void xw_publish_call(struct xw_thread_block *block, uint64_t begin,
+                                                                  unsigned function, unsigned group)
+{
+    __atomic_store_n(&block->head.call_since, begin, __ATOMIC_RELAXED);
+    __atomic_store_n(&block->head.call_function, function, __ATOMIC_RELAXED);
+    __atomic_store_n(&block->head.call_group, group + 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * A call is plain if the thread has its own block and no wrapped call runs around it. The wrappers hold this one case;
+ * everything else is in counters.c.
+ *
+ * A signal handler may call wrapped functions at any point. Until the mark is set these are calls of their own, complete
+ * when the handler returns; from then on they are inside this one.
+ */
 static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum xw_layer layer, unsigned function,
                                                                            unsigned group)
 {
-    struct xw_call call = {0};
-    if (XW_UNLIKELY(!xw_tls_usable(xw_tls_self_offset)))
-        return call;
-    struct xw_hot *hot = xw_hot;
+    const uintptr_t stack = xw_stack_pointer();
+    const uint64_t generation = xw_generation();
+    if (XW_UNLIKELY(!xw_tls_usable(xw_tls_self_offset) || xw_thread.ticket != generation ||
+                    xw_runs_around(xw_thread.outermost, stack))) {
+        const struct xw_slow_call call = xw_enter_slow(layer, function, group, stack);
+        return (struct xw_call){.block = (void *)(call.block_and_flags & ~(uintptr_t)XW_CALL_FLAGS),
+                                .begin = call.begin,
+                                .slow = call.block_and_flags,
+                                .layer = (uint8_t)layer,
+                                .outermost = (call.block_and_flags & XW_CALL_COUNTS) != 0,
+                                .owns_time = (call.block_and_flags & XW_CALL_OWNS_TIME) != 0};
+    }
     struct xw_thread_block *block = xw_thread.block;
-    if (XW_UNLIKELY(xw_thread.generation != hot->generation || !block)) {
-        block = xw_thread_block_slow();
-        if (!block)
-            return call;
-        hot = xw_hot;
-    }
-    call.block = block;
-    call.layer = layer;
-    uintptr_t stack = xw_stack_pointer();
-    call.outermost = !xw_runs_inside(layer, stack);
-    if (XW_LIKELY(call.outermost))
-        xw_thread.outermost[layer] = stack;
-    call.owns_time = call.outermost && !xw_runs_inside(layer == XW_LAYER_MPI ? XW_LAYER_POSIX : XW_LAYER_MPI, stack);
-    call.begin = xw_tick(hot);
-    if (XW_LIKELY(call.owns_time && !xw_is_shared(block))) {
-        /* Publish: since when, then in what. The compiler must keep the order; the processor does. */
-        __atomic_store_n(&block->head.call_since, call.begin, __ATOMIC_RELAXED);
-        __atomic_store_n(&block->head.call_function, function, __ATOMIC_RELAXED);
-        __atomic_store_n(&block->head.call_group, group + 1, __ATOMIC_RELEASE);
-    }
-    if (XW_UNLIKELY(call.begin >= xw_helper_after(hot)))
+    xw_thread.outermost = stack + layer;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    struct xw_call call = {.block = block, .layer = (uint8_t)layer, .outermost = 1, .owns_time = 1};
+    if (XW_UNLIKELY((generation & XW_CLOCK_BITS) == XW_CLOCK_OFF))
+        return call;
+    call.begin = xw_tick_of(generation);
+    xw_publish_call(block, call.begin, function, group);
+    if (XW_UNLIKELY(call.begin >= xw_helper_after(&xw_hot)))
         xw_helper_due();
     return call;
 }
@@ -166,30 +214,41 @@ static inline __attribute__((always_inline)) void xw_add_quad(struct xw_quad *qu
     xw_add(&quad->ticks, ticks);
 }
 
+/* A POSIX call inside an MPI call: no I/O of the segment's. */
+static inline void xw_count_inside(struct xw_thread_block *block, uint64_t calls, uint64_t bytes)
+{
+    xw_add_to_own(&block->head.inside_calls, calls);
+    xw_add_to_own(&block->head.inside_bytes, bytes);
+}
+
+/*
+ * The ticket is looked at again: while the call ran the spool file may have been made, or a signal handler may have
+ * forked and returned in the child, where the block is gone. A thread that took another block meanwhile, by a call
+ * inside this one, has it in `xw_thread.block`, and its call was published there anew.
+ */
 static inline __attribute__((always_inline)) void xw_leave(struct xw_call call, unsigned function, unsigned group,
                                                            uint64_t out, uint64_t in)
 {
-    struct xw_thread_block *block = call.block;
-    if (XW_UNLIKELY(!block))
-        return;
-    if (XW_UNLIKELY(!call.outermost))
-        return;
-    xw_thread.outermost[call.layer] = 0;
-    if (XW_UNLIKELY(xw_is_shared(block))) {
-        xw_leave_shared(block, call.begin, call.owns_time, function, group, out, in);
+    const uint64_t generation = xw_generation();
+    if (XW_UNLIKELY(call.slow || xw_thread.ticket != generation)) {
+        xw_leave_slow(call.slow, call.begin, function, group, out, in);
         return;
     }
-    uint64_t ticks = xw_tick(xw_hot) - call.begin;
-    if (XW_LIKELY(call.owns_time)) {
-        /* Cleared before the time is added: a slice closed in between is short by this call and the next one has it. */
-        __atomic_store_n(&block->head.call_group, 0, __ATOMIC_RELEASE);
-        if (call.layer == XW_LAYER_POSIX) {
-            xw_add(&block->head.io_calls, 1);
-            xw_add(&block->head.io_bytes, out + in);
-            xw_add(&block->head.io_ticks, ticks);
-        }
+    struct xw_thread_block *block = xw_thread.block;
+    xw_thread.outermost = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (XW_UNLIKELY((generation & XW_CLOCK_BITS) == XW_CLOCK_OFF)) {
+        xw_add_quad(&block->group[group], 1, out, in, 0);
+        xw_add_quad(&block->function[function], 1, out, in, 0);
+        xw_count_untimed();
+        return;
     }
-    xw_add_quad(&block->group[group], 1, out, in, call.owns_time ? ticks : 0);
+    const uint64_t ticks = xw_tick_of(generation) - call.begin;
+    /* Cleared before the time is added: a slice closed in between is short by this call and the next one has it. */
+    __atomic_store_n(&block->head.call_group, 0, __ATOMIC_RELEASE);
+    if (call.layer == XW_LAYER_POSIX)
+        __atomic_store_n(&block->head.io_seen, 1, __ATOMIC_RELAXED);
+    xw_add_quad(&block->group[group], 1, out, in, ticks);
     xw_add_quad(&block->function[function], 1, out, in, ticks);
 }
 

@@ -145,9 +145,9 @@ struct xw_thread_head {
     uint64_t call_since; /* tick at which the outermost running call began */
     uint32_t call_group; /* 1 + group of that call; 0: in none. Stored after call_since. */
     uint32_t call_function;
-    uint64_t io_calls; /* I/O outside MPI, for segments */
-    uint64_t io_bytes;
-    uint64_t io_ticks;
+    uint64_t io_seen;      /* not 0: POSIX calls outside MPI since the segment began */
+    uint64_t inside_calls; /* POSIX calls inside MPI calls: in their groups, but no I/O of a segment's */
+    uint64_t inside_bytes;
     uint64_t site_hash; /* order-free sum over the calls of MPI: which calls, from where */
     uint64_t reserved;
 };

@@ -18,7 +18,7 @@
 #define XW_EXPORT __attribute__((visibility("default")))
 #define XW_LIKELY(x) __builtin_expect(!!(x), 1)
 #define XW_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define XW_COLD __attribute__((noinline)) /* `cold` moves what follows the call out of line as well */
+#define XW_NOINLINE __attribute__((noinline))
 
 /* A raw system call: the result or -errno. */
 static inline __attribute__((always_inline)) long xw_syscall6(long n, long a, long b, long c, long d, long e, long f)

@@ -178,14 +178,14 @@ struct silence {
 
 static struct silence silence_begin(void)
 {
-    struct silence before = {xw_thread.outermost[XW_LAYER_POSIX], __errno_location ? *__errno_location() : 0};
-    xw_thread.outermost[XW_LAYER_POSIX] = UINTPTR_MAX;
+    struct silence before = {xw_thread.outermost, __errno_location ? *__errno_location() : 0};
+    xw_thread.outermost = XW_MARK_SILENT;
     return before;
 }
 
 static void silence_end(struct silence before)
 {
-    xw_thread.outermost[XW_LAYER_POSIX] = before.outermost;
+    xw_thread.outermost = before.outermost;
     if (__errno_location)
         *__errno_location() = before.error;
 }

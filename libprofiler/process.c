@@ -8,7 +8,20 @@
 
 struct xw_process *xw_process;
 uint32_t xw_sealed;
-static uint32_t mapping; /* someone maps the pages of `xw_process`; once for a process and all its forked children */
+
+/*
+ * All of it, in pages of their own: a forked child finds them zeroed. They are the library's own zeroed data, which is
+ * anonymous memory, so that the wrappers need no pointer to read `hot`.
+ */
+enum { PAGE = 4096, PAGES = (sizeof(struct xw_process) + PAGE - 1) / PAGE };
+union xw_process_pages {
+    struct xw_process process;
+    uint8_t bytes[PAGES * PAGE];
+};
+static union xw_process_pages own __attribute__((aligned(PAGE)));
+extern struct xw_hot xw_hot __attribute__((alias("own"))); /* its first member */
+_Static_assert(offsetof(struct xw_process, hot) == 0, "xw_hot is the beginning");
+static uint32_t claiming; /* someone asks for it; once for a process and all its forked children */
 
 enum { CLOCK_REAL = 0, CLOCK_MONO = 1, CLOCK_OF_THREAD = 3, ESRCH_RESULT = -3, TIMEX_ERROR_STATE = 5 };
 enum { PUBLISHING = 1, PUBLISHED = 2, PUBLISH_TIMEOUT_NS = 1000000000 };
@@ -39,7 +52,7 @@ void xw_process_instant(const struct xw_process *process, struct xw_instant *now
 void xw_process_calibrate(struct xw_process *process)
 {
     struct xw_spool_header *header = process->spool.header;
-    if (!process->hot.cycle_counter)
+    if (process->clock != XW_CLOCK_CYCLES)
         return; /* ticks are ns */
     struct xw_instant now;
     xw_process_instant(process, &now);
@@ -61,25 +74,18 @@ static int cycle_counter_is_invariant(void)
 
 /* --- set-up --- */
 
-/* The pages for `xw_process`, once: a forked child finds them zeroed. */
-static struct xw_process *map_pages(void)
+/* The pages of `xw_process`, once told to be zeroed at a fork; NULL when that can't be had: a child could not be told
+ * from its parent then. */
+static struct xw_process *claim_pages(void)
 {
     struct xw_process *process = __atomic_load_n(&xw_process, __ATOMIC_ACQUIRE);
     if (process)
         return process;
-    if (__atomic_exchange_n(&mapping, 1, __ATOMIC_ACQ_REL))
+    if (__atomic_exchange_n(&claiming, 1, __ATOMIC_ACQ_REL) ||
+        xw_failed(xw_syscall(SYS_madvise, &own, sizeof own, MADV_WIPEONFORK)))
         return NULL;
-    long at = xw_syscall(SYS_mmap, 0, sizeof *process, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (xw_failed(at))
-        return NULL;
-    if (xw_failed(xw_syscall(SYS_madvise, at, sizeof *process, MADV_WIPEONFORK))) {
-        xw_syscall(SYS_munmap, at, sizeof *process); /* a child could not be told from its parent: count nothing */
-        return NULL;
-    }
-    process = (struct xw_process *)at;
-    xw_hot = &process->hot;
-    __atomic_store_n(&xw_process, process, __ATOMIC_RELEASE);
-    return process;
+    __atomic_store_n(&xw_process, &own.process, __ATOMIC_RELEASE);
+    return &own.process;
 }
 
 /* A sandbox can make reading the cycle counter fatal, for this process and what it executes. */
@@ -89,13 +95,20 @@ static int cycle_counter_is_allowed(void)
     return xw_failed(xw_syscall(SYS_prctl, PR_GET_TSC, &mode)) || mode == PR_TSC_ENABLE;
 }
 
-static void choose_clock(struct xw_process *process)
+static enum xw_clock choose_clock(void)
 {
     static int invariant = -1;
+    if (!xw_config.timing)
+        return XW_CLOCK_OFF;
     if (invariant < 0)
         invariant = cycle_counter_is_allowed() && cycle_counter_is_invariant();
-    process->hot.timing = (uint32_t)xw_config.timing;
-    process->hot.cycle_counter = xw_config.timing && invariant;
+    return invariant ? XW_CLOCK_CYCLES : XW_CLOCK_MONOTONIC;
+}
+
+/* One that no other image of the process has had: a thread's ticket of before must not be good. */
+static uint64_t new_generation(const struct xw_process *process, const struct xw_instant *now)
+{
+    return ((now->real_ns ^ (uint64_t)process->pid << 40) | 1) << 2 | process->clock;
 }
 
 /* The tick at which the helper may start if the counter ran at 1 GHz, the slowest there is: xw_helper_due corrects it.
@@ -104,14 +117,14 @@ static uint64_t first_look_for_helper(const struct xw_process *process, const st
 {
     if (process->helper.forbidden)
         return ~0ul;
-    return process->hot.timing ? start->tick + xw_config.helper_after_ms * 1000000u : 0;
+    return process->clock != XW_CLOCK_OFF ? start->tick + xw_config.helper_after_ms * 1000000u : 0;
 }
 
 int xw_process_set_up(void)
 {
     if (!xw_options_ready() || xw_config.disable || xw_is_sealed())
         return 0;
-    struct xw_process *process = map_pages();
+    struct xw_process *process = claim_pages();
     if (!process)
         return 0;
     if (process->hot.generation)
@@ -119,20 +132,21 @@ int xw_process_set_up(void)
     if (__atomic_exchange_n(&process->claimed, 1, __ATOMIC_ACQ_REL))
         return 0; /* another thread, or the code that a signal handler interrupted, is at it */
 
+    static const uint8_t tick_source[] = {[XW_CLOCK_OFF] = 2, [XW_CLOCK_CYCLES] = 1, [XW_CLOCK_MONOTONIC] = 0};
     struct xw_instant now;
-    choose_clock(process);
+    process->clock = choose_clock();
     xw_process_instant(process, &now);
     process->pid = (uint32_t)xw_syscall(SYS_getpid);
     if (!xw_spool_begin(&process->spool, &xw_config, &now))
         return 0;
-    process->spool.header->tick_source = process->hot.cycle_counter ? 1 : process->hot.timing ? 0 : 2;
-    process->spool.header->tick_hz = process->hot.cycle_counter ? 0 : 1000000000u;
+    process->spool.header->tick_source = tick_source[process->clock];
+    process->spool.header->tick_hz = process->clock == XW_CLOCK_CYCLES ? 0 : 1000000000u;
     process->slicer.begin_real_ns = now.real_ns;
     process->slicer.begin_mono_ns = now.mono_ns;
     process->stats.threads.read_ns = now.mono_ns;
     process->helper.forbidden = (uint32_t)xw_config.no_helper;
     xw_set_helper_after(&process->hot, first_look_for_helper(process, &now));
-    __atomic_store_n(&process->hot.generation, (now.real_ns ^ (uint64_t)process->pid << 40) | 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&process->hot.generation, new_generation(process, &now), __ATOMIC_RELEASE);
     return 1;
 }
 
@@ -155,7 +169,7 @@ void xw_process_publish(struct xw_process *process)
     xw_process_calibrate(process);
     if (xw_spool_publish(&process->spool,
                          &xw_config)) /* a new generation: each thread takes a block in the file at its next call */
-        __atomic_fetch_add(&process->hot.generation, 2, __ATOMIC_RELEASE);
+        __atomic_fetch_add(&process->hot.generation, XW_PUBLISHED, __ATOMIC_RELEASE);
     __atomic_store_n(&process->publishing, PUBLISHED, __ATOMIC_RELEASE);
 }
 

@@ -56,6 +56,7 @@ struct xw_segments {
     uint64_t boundary_tick; /* when the closing collective began */
     uint64_t cpu_read_tick; /* when the CPU clock was read last */
     uint32_t has_counters;
+    struct xw_quad posix;                        /* the thread's calls outside MPI, as of the last cut after one */
     struct xw_segment_reading begin;             /* where the running segment began */
     struct xw_processor_reading processor_begin; /* the same, for the processor */
     struct xw_processor_reading processor_end;   /* where its computation ended */
@@ -66,6 +67,7 @@ struct xw_segments {
 
 struct xw_process {
     struct xw_hot hot; /* xw_hot points here */
+    enum xw_clock clock;
     uint32_t pid;
     uint32_t claimed;    /* someone is setting up, or has */
     uint32_t publishing; /* someone has begun, or done it */

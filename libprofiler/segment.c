@@ -84,17 +84,38 @@ void xw_segment_site(struct xw_thread_block *block, unsigned function, const voi
 
 /* --- readings --- */
 
-/* What the owner's counters say now, in the terms of a segment. */
-static void read_counters(const struct xw_thread_block *block, struct xw_segment_reading *now)
+/* All POSIX and stdio calls of the thread outside MPI. Most segments have none, and then they cost nothing. */
+static void sum_posix(struct xw_thread_block *block, struct xw_quad *sum)
 {
+    if (!__atomic_load_n(&block->head.io_seen, __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&block->head.io_seen, 0, __ATOMIC_RELAXED);
+    *sum = (struct xw_quad){.calls = -block->head.inside_calls, .bytes_out = -block->head.inside_bytes};
+    for (unsigned cls = 0; cls < XW_N_CLASSES; cls++)
+        for (unsigned op = 0; op < XW_N_OPS; op++) {
+            const struct xw_quad *group = &block->group[XW_G_POSIX(cls, op)];
+            const int reads = op == XW_OP_POSIX_READ || op == XW_OP_STDIO_READ;
+            sum->calls += group->calls;
+            sum->bytes_out += reads ? 0 : group->bytes_out;
+            sum->bytes_in += reads ? group->bytes_in : 0; /* a copy's writing group has both ways */
+            sum->ticks += group->ticks;
+        }
+}
+
+/* What the owner's counters say now, in the terms of a segment. */
+static void read_counters(struct xw_segments *segments, struct xw_segment_reading *now)
+{
+    struct xw_thread_block *block = segments->block;
+    const struct xw_quad *posix = &segments->posix;
+    sum_posix(block, &segments->posix);
     const struct xw_quad *p2p = &block->group[XW_G_MPI_P2P], *wait = &block->group[XW_G_MPI_WAIT];
     const struct xw_quad *io = &block->group[XW_G_MPI_IO];
     now->p2p_calls = p2p->calls + wait->calls;
     now->p2p_bytes = p2p->bytes_out + p2p->bytes_in;
     now->p2p_ticks = p2p->ticks + wait->ticks;
-    now->io_calls = block->head.io_calls + io->calls;
-    now->io_bytes = block->head.io_bytes + io->bytes_out + io->bytes_in;
-    now->io_ticks = block->head.io_ticks + io->ticks;
+    now->io_calls = posix->calls + io->calls;
+    now->io_bytes = posix->bytes_out + posix->bytes_in + io->bytes_out + io->bytes_in;
+    now->io_ticks = posix->ticks + io->ticks;
     now->coll_calls = now->coll_bytes = now->coll_ticks = 0;
     static const uint8_t collectives[] = {XW_G_MPI_COLL_ONE_TO_ALL, XW_G_MPI_COLL_ALL_TO_ONE, XW_G_MPI_COLL_ALL_TO_ALL};
     for (unsigned i = 0; i < sizeof collectives; i++) {
@@ -104,7 +125,7 @@ static void read_counters(const struct xw_thread_block *block, struct xw_segment
         now->coll_ticks += group->ticks;
     }
     now->site_hash = block->head.site_hash;
-    now->tick = xw_tick(xw_hot);
+    now->tick = xw_tick();
 }
 
 /*
@@ -117,7 +138,7 @@ static void read_processor(struct xw_segments *segments, struct xw_processor_rea
 {
     if (read_clock) {
         now->cpu_ns = xw_clock_ns(CLOCK_OF_THREAD);
-        segments->cpu_read_tick = xw_tick(xw_hot);
+        segments->cpu_read_tick = xw_tick();
     } else {
         now->cpu_ns = estimate_ns;
     }
@@ -127,15 +148,13 @@ static void read_processor(struct xw_segments *segments, struct xw_processor_rea
 
 static int is_owner(const struct xw_process *process)
 {
-    return process && process->segments.block && process->segments.block == xw_thread.block &&
-           xw_thread.generation == process->hot.generation;
+    return process && xw_has_own_block() && process->segments.block == xw_thread.block;
 }
 
 void xw_segment_start(void)
 {
     struct xw_process *process = xw_process;
-    if (!process || !xw_thread.block || xw_thread.generation != process->hot.generation || !process->hot.timing ||
-        xw_is_shared(xw_thread.block))
+    if (!process || !xw_has_own_block() || process->clock == XW_CLOCK_OFF)
         return;
     struct xw_segments *segments = &process->segments;
     segments->stride = 1;
@@ -144,7 +163,7 @@ void xw_segment_start(void)
     xw_segment_modules_changed();
     read_processor(segments, &segments->processor_begin, 0, 1);
     segments->processor_end = segments->processor_begin;
-    read_counters(segments->block, &segments->begin);
+    read_counters(segments, &segments->begin);
     xw_heartbeat_wake(); /* for room in the log */
 }
 
@@ -154,7 +173,7 @@ void xw_segment_boundary(void)
     if (!is_owner(process))
         return;
     struct xw_segments *segments = &process->segments;
-    segments->boundary_tick = xw_tick(xw_hot);
+    segments->boundary_tick = xw_tick();
     const uint64_t stretch_ns = xw_ticks_to_ns(segments->boundary_tick - segments->begin.tick);
     read_processor(segments, &segments->processor_end, segments->processor_begin.cpu_ns + stretch_ns,
                    stretch_ns >= SHORT_STRETCH_NS);
@@ -250,7 +269,7 @@ void xw_segment_cut(unsigned function)
         return;
     struct xw_segments *segments = &process->segments;
     struct xw_segment_reading now;
-    read_counters(segments->block, &now);
+    read_counters(segments, &now);
     if (!segments->merged.count) {
         segments->merged.index = segments->index;
         segments->merged.start_tick = segments->begin.tick;

@@ -155,7 +155,8 @@ static void test_abandoned_call(void **state)
 static void test_a_vfork_child_leaves_the_thread_its_block(void **state)
 {
     (void)state;
-    xw_thread.generation = 0; /* as after the file was made */
+    xw_thread.generation = 0; /* as in a thread that has not counted yet */
+    xw_thread.ticket = XW_NO_TICKET;
     pid_t child = vfork();
     if (!child) {
         struct xw_call call = xw_enter_posix(0, XW_G_POSIX_DISK_WRITE);

@@ -114,13 +114,13 @@ static int leaves_no_trace(void)
 {
     cpu_set_t affinity_before, affinity_after;
     sched_getaffinity(0, sizeof affinity_before, &affinity_before);
-    xw_thread.outermost[XW_LAYER_POSIX] = 4711;
+    xw_thread.outermost = 4711;
     errno = EDOM;
     uint64_t values[XW_PAPI_N];
     CHECK(xw_papi_start(TASK_CLOCK) == 1u << XW_PAPI_INSTRUCTIONS);
-    CHECK(errno == EDOM && xw_thread.outermost[XW_LAYER_POSIX] == 4711);
+    CHECK(errno == EDOM && xw_thread.outermost == 4711);
     CHECK(xw_papi_read(values) && values[XW_PAPI_FLOPS] == 0);
-    CHECK(errno == EDOM && xw_thread.outermost[XW_LAYER_POSIX] == 4711);
+    CHECK(errno == EDOM && xw_thread.outermost == 4711);
     sched_getaffinity(0, sizeof affinity_after, &affinity_after);
     CHECK(CPU_EQUAL(&affinity_before, &affinity_after));
     CHECK(dlerror() == NULL);

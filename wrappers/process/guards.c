@@ -90,8 +90,8 @@ static int forbids_cycle_counter(int option, unsigned long value)
 /* No thread's block belongs to the changed generation, and in a sealed process none gets one that does. */
 static void toggle_counting(void)
 {
-    if (xw_hot->generation)
-        xw_hot->generation ^= 1ull << 63;
+    if (xw_hot.generation)
+        xw_hot.generation ^= 1ull << 63;
 }
 
 static int seal(int option, const unsigned long a[4])

@@ -8,14 +8,10 @@
 
 static void abandon_running_calls(void)
 {
-    if (!xw_tls_usable(xw_tls_self_offset) || xw_thread.generation != xw_hot->generation || !xw_thread.block)
+    if (!xw_tls_usable(xw_tls_self_offset) || !xw_thread.outermost)
         return;
-    int running = 0;
-    for (unsigned layer = 0; layer < XW_N_LAYERS; layer++) {
-        running |= xw_thread.outermost[layer] != 0;
-        xw_thread.outermost[layer] = 0;
-    }
-    if (running && !xw_is_shared(xw_thread.block))
+    xw_thread.outermost = xw_thread.inner = 0;
+    if (xw_has_own_block())
         __atomic_store_n(&xw_thread.block->head.call_group, 0, __ATOMIC_RELEASE);
 }
 
