@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test lint format bench accuracy fuzz generate clean
+.PHONY: help setup build demo test lint format bench accuracy fuzz stress generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ accuracy: setup ## the estimators on simulated runs of known truth, as a table (
 
 fuzz: setup ## feed the readers with broken files for a minute (FUZZ_SECONDS=60)
 	@$(STEP) "fuzz" $(PYTHON) tests/fuzz/fuzz_readers.py --seconds $(or $(FUZZ_SECONDS),60)
+
+stress: build ## threads, forks, signals and I/O under the library, exactly counted (STRESS_SECONDS=60)
+	@$(STEP) "stress" $(PYTHON) tests/harm/run_stress.py --seconds $(or $(STRESS_SECONDS),60)
 
 generate: setup ## make the generated files anew from the metric table
 	@$(PYTHON) libprofiler/spec/generate.py --python libprofiler/python/metrics.py --docs docs/metrics.md

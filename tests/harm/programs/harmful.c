@@ -8,7 +8,7 @@
  *     timer        SIGPROF every 5 ms
  *     ignore       SIGPIPE is ignored
  *     environment  one more variable
- *     memory       170 MB of address space
+ *     memory       180 MB of address space
  *     exit         a line on standard error at the end
  *     status       exit status 0 for all
  *     bytes        one byte fewer in each tenth write to a file
@@ -79,7 +79,7 @@ __attribute__((constructor)) static void begin(void)
     if (does("environment"))
         setenv("HARMED", "1", 1);
     if (does("memory"))
-        (void)!mmap(NULL, 170 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        (void)!mmap(NULL, 180 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (does("directory"))
         (void)!chdir("/");
 }

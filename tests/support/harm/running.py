@@ -41,22 +41,23 @@ def differences(one: Outcome, other: Outcome) -> list[str]:
     return [f.name for f in fields(Outcome) if getattr(one, f.name) != getattr(other, f.name)]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Bench:
     """Where cases run: the library, as a copy that every user can load, and directories that each run finds empty."""
 
     library: Path
     shared: Path
     base: Path
+    spools: int = 0
 
     @property
     def spool(self) -> Path:
         """Where the library leaves its files."""
-        return self.base / "spool"
+        return self.base / f"spool-{self.spools}"
 
     def empty_spool(self) -> None:
-        """A new spool directory, open to all."""
-        shutil.rmtree(self.spool, ignore_errors=True)
+        """Another spool directory, open to all: a process of an earlier run may still be writing to the last one."""
+        self.spools += 1
         self.spool.mkdir()
         self.spool.chmod(0o1777)
 
