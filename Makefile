@@ -6,10 +6,10 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test lint format bench accuracy fuzz stress generate clean
+.PHONY: help setup build demo test test-abi lint format bench accuracy fuzz stress generate clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## install missing system packages and the Python environment .venv
 
@@ -26,6 +26,10 @@ demo: build ## two real jobs, one disturbs the other, and the page that shows it
 
 test: build ## everything: lint, C tests, sanitizers, pytest
 	@tools/setup/test.sh
+
+test-abi: build ## the library under every MPI that PyPI and Debian have (network; root for some)
+	@$(STEP) "MPI environments" $(PYTHON) tools/setup/mpi_environments.py build/abi
+	@$(PYTHON) -m pytest tests/abi/every_mpi.py
 
 lint: setup ## style and static checks
 	@tools/setup/lint.sh

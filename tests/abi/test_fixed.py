@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from abi.expected import expected
-from support import mpi_runs
+from abi import checks
+from abi.mpis import DEBIAN_12, LANGUAGES, MPICH_4_0, Mpi
+
+two_and_three = pytest.mark.parametrize("ranks", [2, 3])
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-@pytest.mark.parametrize("mpi", mpi_runs.MPIS)
-def test_every_function_of_every_rank(tmp_path: Path, mpi: str, ranks: int) -> None:
-    result = mpi_runs.run_program("fixed_c", mpi, ranks, tmp_path / "spool", tmp_path / "file")
-    assert sorted(result.spools) == list(range(ranks))
-    for rank in range(ranks):
-        assert result.calls(rank) == expected(rank, ranks), (mpi, rank)
+@two_and_three
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("mpi", DEBIAN_12, ids=str)
+def test_fixed_program(tmp_path: Path, mpi: Mpi, language: str, ranks: int) -> None:
+    compiler = f"{'mpicc' if language == 'C' else 'mpif90'}.{mpi.kind}"
+    if not shutil.which(compiler):
+        pytest.skip(f"{mpi} is not installed for {language}: no {compiler}")
+    checks.fixed_program(mpi, language, ranks, tmp_path)
+
+
+@two_and_three
+@pytest.mark.parametrize("part", ["large", "partitioned"])
+def test_parts_of_mpi_4(tmp_path: Path, part: str, ranks: int) -> None:
+    checks.stating_program(MPICH_4_0, checks.HERE / f"mpi4_{part}.c", ranks, tmp_path)

@@ -37,5 +37,7 @@ int main(int argc, char **argv)
         return MPI_Barrier(MPI_COMM_WORLD);
     if (!strcmp(how, "atexit"))
         return atexit(finalize);
+    if (!strcmp(how, "fail"))
+        return MPI_Finalize() || rank == 1 ? 3 : 0;
     return MPI_Finalize();
 }

@@ -1,6 +1,9 @@
 /*
  * An MPI program that knows what it calls: every call goes through DO, which states the bytes that the design's words
  * give. At the end each rank writes "function calls out in" lines to PREFIX.RANK, PREFIX being its first argument.
+ *
+ * Functions that have a large-count form are called through DO_N, with counts and places in arrays of count_t and
+ * place_t: built with LARGE, the program calls those forms instead, which must count the same under the same names.
  */
 #ifndef MPI_EXPECT_H
 #define MPI_EXPECT_H
@@ -15,10 +18,10 @@ struct expectation {
     long calls, out, in;
 };
 
-static struct expectation expectations[256];
+static struct expectation expectations[512];
 static int n_expectations;
 
-static void expect(const char *name, long out, long in)
+static inline void expect(const char *name, long out, long in)
 {
     int i = 0;
     while (i < n_expectations && strcmp(expectations[i].name, name))
@@ -30,7 +33,7 @@ static void expect(const char *name, long out, long in)
     expectations[i].in += in;
 }
 
-static void check(const char *what, int error)
+static inline void check(const char *what, int error)
 {
     if (error == MPI_SUCCESS)
         return;
@@ -40,6 +43,16 @@ static void check(const char *what, int error)
 
 /* Call a function and state how many bytes it sends and receives in this process. */
 #define DO(function, out, in, ...) (expect(#function, (out), (in)), check(#function, function(__VA_ARGS__)))
+
+#ifdef LARGE
+#define DO_N(function, out, in, ...) (expect(#function, (out), (in)), check(#function, function##_c(__VA_ARGS__)))
+typedef MPI_Count count_t;
+typedef MPI_Aint place_t;
+#else
+#define DO_N DO
+typedef int count_t;
+typedef int place_t;
+#endif
 
 static inline void write_expectations(const char *prefix, int rank)
 {

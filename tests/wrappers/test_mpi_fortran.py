@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from abi.expected import expected
 from support import mpi_runs
 from support.preload import LIBRARY
 
@@ -22,16 +21,6 @@ def _run(name: str, form: str, mpi: str, ranks: int, spool: Path, *args: str | P
     if not shutil.which(f"mpif90.{mpi}"):
         pytest.skip(f"no Fortran compiler for {mpi}: no mpif90.{mpi}")
     return mpi_runs.run_program(f"{name}_{FORMS[form]}", mpi, ranks, spool, *args, **options)
-
-
-@two_and_three
-@every_form
-@every_mpi
-def test_the_fixed_program_counts_as_in_c(tmp_path: Path, mpi: str, form: str, ranks: int) -> None:
-    result = _run("fixed", form, mpi, ranks, tmp_path / "spool", tmp_path / "file")
-    assert sorted(result.spools) == list(range(ranks))
-    for rank in range(ranks):
-        assert result.calls(rank) == expected(rank, ranks), rank
 
 
 @two_and_three
