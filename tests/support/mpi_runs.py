@@ -16,6 +16,11 @@ from support.preload import LIBRARY, PROGRAMS, Counts
 
 MPIS = ("openmpi", "mpich")
 TIMEOUT_S = 120
+AS_ROOT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,19 @@ def program(name: str, mpi: str) -> Path:
     return PROGRAMS / f"{name}.{mpi}"
 
 
-def run(
-    mpi: str, parts: Sequence[Part], spool: Path, *, extra: Mapping[str, str] | None = None,
-    preload: Sequence[str | Path] = (LIBRARY,), cwd: Path | None = None,
+def run(mpi: str, parts: Sequence[Part], spool: Path, **options: object) -> Run:
+    """Run the parts as one MPI job under an MPI of the distribution."""
+    return launch([f"mpirun.{mpi}", *(["--oversubscribe"] if mpi == "openmpi" else [])], parts, spool, **options)
+
+
+def launch(
+    launcher: Sequence[str | Path], parts: Sequence[Part], spool: Path, *, extra: Mapping[str, str] | None = None,
+    preload: Sequence[str | Path] = (LIBRARY,), cwd: Path | None = None, job: Mapping[str, str] | None = None,
 ) -> Run:  # fmt: skip
-    """Run the parts as one MPI job. Only the ranks are preloaded, not the launcher."""
+    """Run the parts as one MPI job. Only the ranks are preloaded, not the launcher.
+
+    The variables `extra` are for the ranks under the library, `job` for the launcher and all ranks.
+    """
     spool.mkdir(exist_ok=True)
     library = {
         "LD_PRELOAD": ":".join(str(p) for p in preload),
@@ -65,19 +78,13 @@ def run(
         "CROSSWIND_DIGEST": "off",
     }
     setting = [f"{k}={v}" for k, v in {**library, **(extra or {})}.items()]
-    command = [f"mpirun.{mpi}", *(["--oversubscribe"] if mpi == "openmpi" else [])]
+    command = [*map(str, launcher)]
     for number, part in enumerate(parts):
         command += [":"] if number else []
         command += ["-n", str(part.ranks), *([] if part.bare else ["env", *setting]), *map(str, part.command)]
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("CROSSWIND_", "LD_PRELOAD"))}
-    root = {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    }
-    done = subprocess.run(
-        command, env={**clean, **root, "LC_ALL": "C"}, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT_S
-    )
+    environment = {**clean, **AS_ROOT, "LC_ALL": "C", **(job or {})}
+    done = subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT_S)
     files = [read_spool(path) for path in sorted(spool.glob("*.xws"))]
     return Run(done.returncode, done.stdout, done.stderr, {f.rank: f for f in files if f.mpi and f.rank is not None})
 
