@@ -59,7 +59,8 @@ class Process:
     state: ``clean`` (destructors ran), ``exited`` (_exit), ``killed`` (gone without a word: SIGKILL, crash, time
     limit), ``replaced`` (by exec), ``running``, or ``short``: a row that stands for `count` processes of one executable
     that each ended before they were worth a spool file (pid 0). rank is None outside MPI and launchers. lost: what its
-    library had to drop, by name. counters: what the processor counters gave, in words.
+    library had to drop, by name. counters: what the processor counters gave, in words. omp_num_threads: the variable
+    as the process found it, such as ``4`` or ``4,2``; empty: not set.
     """
 
     host: str
@@ -74,6 +75,7 @@ class Process:
     lost: dict[str, int] = field(default_factory=dict)
     counters: str = ""
     count: int = 1
+    omp_num_threads: str = ""
 
 
 @dataclass(frozen=True)

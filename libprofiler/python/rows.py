@@ -50,6 +50,7 @@ def spool_row(file: SpoolFile, ending: Ending) -> Row:
         is_mpi=file.ranks > 0,
         lost=file.lost,
         counters=file.counters,
+        omp_num_threads=file.omp_num_threads,
     )
     quads = file.functions.copy()
     quads[:, 3] = file.ticks_to_ns(quads[:, 3])
