@@ -65,7 +65,11 @@ def profile(spool: Path) -> Profile:
 def counts(found: Profile) -> Counts:
     """What was called at all, summed over processes."""
     functions = summarize(found)["functions"]
-    return {n: (f["calls"], f["bytes_out"], f["bytes_in"]) for n, f in functions.items() if f["calls"]}
+    return {
+        n: (f["calls"], f["bytes_out"], f["bytes_in"])
+        for n, f in functions.items()
+        if any((f["calls"], f["bytes_out"], f["bytes_in"]))
+    }
 
 
 def expected(output: bytes) -> Counts:

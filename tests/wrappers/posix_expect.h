@@ -4,7 +4,6 @@
  *     DO(pread, 0, 5, pread64(fd, buf, 5, 0), 5);     call, and fail unless it returns 5; it is one call of `pread`, 5
  * bytes in int fd = (int)GET(open, open(name, O_RDONLY));  call, and fail if it returns -1; keep the result
  *     CALLED(fopen, 0, 0);                             for anything else
- *     MOVED(aio_return, 5, 0);                         bytes without a call
  *
  * expect_report() prints `function calls bytes_out bytes_in` a line, by raw system calls, which nobody counts.
  */
@@ -25,18 +24,16 @@ static struct {
 
 static void raw_print(const char *text) { syscall(SYS_write, 1, text, strlen(text)); }
 
-static void counted(const char *name, unsigned long calls, unsigned long out, unsigned long in)
+static void called(const char *name, unsigned long out, unsigned long in)
 {
     int i = 0;
     while (expected[i].name && strcmp(expected[i].name, name) != 0)
         i++;
     expected[i].name = name;
-    expected[i].calls += calls;
+    expected[i].calls++;
     expected[i].out += out;
     expected[i].in += in;
 }
-
-static void called(const char *name, unsigned long out, unsigned long in) { counted(name, 1, out, in); }
 
 static long check(const char *what, long result, int right)
 {
@@ -62,7 +59,6 @@ static inline long get_(const char *what, const char *name, long result)
 }
 
 #define CALLED(name, out, in) called(#name, out, in)
-#define MOVED(name, out, in) counted(#name, 0, out, in)
 #define DO(name, out, in, call, right) do_(#call, #name, out, in, (long)(call), right)
 #define GET(name, call) get_(#call, #name, (long)(call))
 #define MUST(condition) check(#condition, 0, (condition) ? 1 : 0)

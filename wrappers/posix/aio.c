@@ -39,9 +39,9 @@ static int refused(void)
         const struct xw_call call = xw_enter_posix(XW_F_aio_return, group);                                            \
         ssize_t result = real_##name(request);                                                                         \
         if (what == LIO_READ)                                                                                          \
-            xw_count_apart(call, XW_F_aio_return, XW_G_POSIX(class, XW_OP_POSIX_READ), 0, xw_positive(result));        \
+            xw_count_apart(call, XW_F_aio_return, XW_G_POSIX(class, XW_OP_POSIX_READ), 0, 0, xw_positive(result));     \
         else if (what == LIO_WRITE)                                                                                    \
-            xw_count_apart(call, XW_F_aio_return, XW_G_POSIX(class, XW_OP_POSIX_WRITE), xw_positive(result), 0);       \
+            xw_count_apart(call, XW_F_aio_return, XW_G_POSIX(class, XW_OP_POSIX_WRITE), 0, xw_positive(result), 0);    \
         xw_leave(call, XW_F_aio_return, group, 0, 0);                                                                  \
         return result;                                                                                                 \
     }

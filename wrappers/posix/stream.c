@@ -83,8 +83,8 @@ void xw_stream_catch_up_slow(struct xw_call call, FILE *stream, struct xw_cursor
     uint64_t in = between(stream->_IO_read_base, cursor->read, stream->_IO_read_ptr);
     uint64_t out = between(stream->_IO_write_base, cursor->write, stream->_IO_write_ptr);
     enum xw_class class = xw_class_of_stream(stream);
-    xw_count_apart(call, XW_F___uflow, XW_G_POSIX(class, XW_OP_STDIO_READ), 0, in);
-    xw_count_apart(call, XW_F___overflow, XW_G_POSIX(class, XW_OP_STDIO_WRITE), out, 0);
+    xw_count_apart(call, XW_F___uflow, XW_G_POSIX(class, XW_OP_STDIO_READ), 1, 0, in);
+    xw_count_apart(call, XW_F___overflow, XW_G_POSIX(class, XW_OP_STDIO_WRITE), 1, out, 0);
 }
 
 /* What exit is about to write, as one more call of __overflow. */

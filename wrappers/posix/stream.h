@@ -6,9 +6,9 @@
  * What putc_unlocked and getc_unlocked do is inlined by the compiler: they move the stream's pointers and call libc
  * only where the buffer ends. So every wrapper of a stream keeps where the pointers were when it returned
  * (xw_stream_settle), and the next one on that stream counts as moved what lies between there and now
- * (xw_stream_catch_up), under __overflow and __uflow, where the inlined functions end. What nobody follows is lost,
- * nothing is counted twice. Only in processes of one thread: with more, another one's wrapper might be about to count
- * the same bytes.
+ * (xw_stream_catch_up), as one call of __overflow or __uflow, where the inlined functions end. What nobody follows is
+ * lost, nothing is counted twice. Only in processes of one thread: with more, another one's wrapper might be about to
+ * count the same bytes.
  *
  *     _IO_write_base        cursor               _IO_write_ptr          _IO_write_end
  *     +---------------------+--------------------+----------------------+

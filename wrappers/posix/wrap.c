@@ -33,14 +33,14 @@ void xw_count_in_group(struct xw_call call, unsigned group, uint64_t calls, uint
         xw_count_inside(call.block, calls, 0); /* to a segment it is one call */
 }
 
-void xw_count_apart(struct xw_call call, unsigned function, unsigned group, uint64_t out, uint64_t in)
+void xw_count_apart(struct xw_call call, unsigned function, unsigned group, uint64_t calls, uint64_t out, uint64_t in)
 {
     if (!call.block || !call.outermost || !(out | in))
         return;
-    add(call.block, &call.block->group[group], 0, out, in);
-    add(call.block, &call.block->function[function], 0, out, in);
-    if (!call.owns_time && !xw_is_shared(call.block))
-        xw_count_inside(call.block, 0, out + in);
+    add(call.block, &call.block->group[group], calls, out, in);
+    add(call.block, &call.block->function[function], calls, out, in);
+    if (!xw_is_shared(call.block))
+        xw_count_inside(call.block, calls, call.owns_time ? 0 : out + in);
 }
 
 void xw_count_moved_from(struct xw_call call, int in_fd, uint64_t bytes)

@@ -66,8 +66,9 @@ static inline uint64_t xw_message_bytes(const struct mmsghdr *messages, int n)
 
 /* Into another group than that of the running call, as part of it. */
 void xw_count_in_group(struct xw_call call, unsigned group, uint64_t calls, uint64_t out, uint64_t in) XW_HIDDEN;
-/* Bytes that went through another function and group than the running call's. */
-void xw_count_apart(struct xw_call call, unsigned function, unsigned group, uint64_t out, uint64_t in) XW_HIDDEN;
+/* Bytes that went through another function and group than the running call's, in so many calls; none without bytes. */
+void xw_count_apart(struct xw_call call, unsigned function, unsigned group, uint64_t calls, uint64_t out,
+                    uint64_t in) XW_HIDDEN;
 /* The reading side of a call that moves bytes from one descriptor to another; its writing side goes through xw_leave.
  */
 void xw_count_moved_from(struct xw_call call, int in_fd, uint64_t bytes) XW_HIDDEN;
