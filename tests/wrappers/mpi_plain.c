@@ -1,5 +1,5 @@
 /* What mpi_tool.c is tried on: 30 MPI_Allreduce and 10 MPI_Send from even to odd ranks. Also as plug-ins:
-   PLUGIN has all of it, LATE_PLUGIN only what lies between MPI_Init and MPI_Finalize. */
+   PLUGIN has all of it, LATE_PLUGIN only what lies between MPI_Init and MPI_Finalize; it tells its host. */
 #include <mpi.h>
 
 int exchange(void);
@@ -18,6 +18,11 @@ int exchange(void)
     }
     return sum == size ? 0 : 1;
 }
+
+#if defined(LATE_PLUGIN)
+extern int (*left_by_plugin)(void);
+__attribute__((constructor)) static void tell(void) { left_by_plugin = exchange; }
+#endif
 
 #if defined(PLUGIN)
 int run(int argc, char **argv);

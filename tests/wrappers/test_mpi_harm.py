@@ -51,9 +51,11 @@ def test_mpi_in_a_plugin_opened_locally(tmp_path: Path, mpi: str) -> None:
 
 
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)
-def test_modules_opened_after_init_are_seen_after_a_while(tmp_path: Path, mpi: str) -> None:
+@pytest.mark.parametrize("later", [(), ("later",)])
+def test_modules_opened_after_init(tmp_path: Path, mpi: str, later: tuple[str, ...]) -> None:
+    """Seen at once if their functions are looked up by name, else about half a second later."""
     plugin = mpi_runs.program("mpi_late_plugin", mpi)
-    calls = mpi_runs.run_program("mpi_late_host", mpi, 2, tmp_path / "spool", plugin).calls(0)
+    calls = mpi_runs.run_program("mpi_late_host", mpi, 2, tmp_path / "spool", plugin, *later).calls(0)
     assert {name: calls[name] for name in PLAIN} == PLAIN
 
 

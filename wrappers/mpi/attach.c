@@ -12,6 +12,7 @@
 
 uint64_t xw_mpi_next_look = ~UINT64_C(0);
 static uint64_t loaded_before; /* objects loaded when calls were last redirected */
+static int unfinished;         /* another thread may have been loading then: once more, later */
 
 static void redirect(void)
 {
@@ -82,11 +83,32 @@ void xw_mpi_session_ending(unsigned function)
         xw_mpi_ending(function);
 }
 
-void xw_mpi_look_again(uint64_t now)
+/* --- modules that are opened later --- */
+
+void *xw_mpi_real_dlsym;
+
+static void look(void)
 {
-    __atomic_store_n(&xw_mpi_next_look, now + LOOK_TICKS, __ATOMIC_RELAXED);
     if (xw_elf_loaded() == loaded_before)
         return;
     redirect();
     xw_segment_modules_changed();
+    unfinished = 1;
+}
+
+/* Not inside a call: there an MPI library opens plug-ins of its own, one after the other. */
+void xw_mpi_before_dlsym(void)
+{
+    if (xw_mpi.ranks && xw_tls_usable(xw_tls_self_offset) && !xw_runs_around(xw_thread.outermost, xw_stack_pointer()))
+        look();
+}
+
+void xw_mpi_look_again(uint64_t now)
+{
+    __atomic_store_n(&xw_mpi_next_look, now + LOOK_TICKS, __ATOMIC_RELAXED);
+    if (unfinished) {
+        unfinished = 0;
+        redirect();
+    }
+    look();
 }

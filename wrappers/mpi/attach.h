@@ -19,12 +19,19 @@ void xw_mpi_session_began(void) XW_HIDDEN;
  */
 void xw_mpi_session_ending(unsigned function) XW_HIDDEN;
 
-/* Tick at which the loaded modules should be looked at again. */
+/*
+ * Modules that are opened later. The program finds their functions by dlsym: so the slots of that name lead to a stub
+ * that redirects the calls of modules opened since, and jumps on. Besides, wrappers that are not on a program's hottest
+ * path look about twice a second.
+ */
+void xw_mpi_before_dlsym(void) XW_HIDDEN;
+extern const char xw_mpi_dlsym_stub[] XW_HIDDEN;
+extern void *xw_mpi_real_dlsym XW_HIDDEN;
+
+/* Tick at which to look again. */
 extern uint64_t xw_mpi_next_look XW_HIDDEN;
 void xw_mpi_look_again(uint64_t now) XW_HIDDEN;
 
-/* From wrappers that are not on a program's hottest path: about twice a second, redirect the calls of modules loaded
- * since. */
 static inline void xw_mpi_look(uint64_t now)
 {
     if (XW_UNLIKELY(now >= __atomic_load_n(&xw_mpi_next_look, __ATOMIC_RELAXED)))

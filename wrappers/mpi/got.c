@@ -1,5 +1,6 @@
 #include "got.h"
 
+#include "attach.h"
 #include "fortran.h"
 #include "loaded.h"
 #include "resolve.h"
@@ -8,7 +9,7 @@
 
 #define PAGE 4096u
 
-/* A slot of an object that names a function of the table, in C or in Fortran. */
+/* A slot of an object that names a function of the table, in C or in Fortran, or dlsym. */
 struct slot {
     void **place;
     int lazy;                    /* may still point into the object's own procedure linkage table */
@@ -17,14 +18,16 @@ struct slot {
     void *entry;                 /* what it is made to point to */
 };
 
-enum { N_C_SYMBOLS = XW_MPI_N * XW_MPI_N_NAMES, N_SYMBOLS = N_C_SYMBOLS + XW_FORTRAN_NAMES };
+enum { N_C_SYMBOLS = XW_MPI_N * XW_MPI_N_NAMES, DLSYM = N_C_SYMBOLS + XW_FORTRAN_NAMES, N_SYMBOLS };
 
 /* --- which slots there are --- */
 
-static int is_mpi_name(const char *symbol)
+static int is_dlsym(const char *symbol) { return *symbol == 'd' && xw_equal(symbol, "dlsym"); }
+
+static int may_be_ours(const char *symbol)
 {
     const char *plain = symbol + ((*symbol | 0x20) == 'p');
-    return (plain[0] | 0x20) == 'm' && (plain[1] | 0x20) == 'p' && (plain[2] | 0x20) == 'i';
+    return ((plain[0] | 0x20) == 'm' && (plain[1] | 0x20) == 'p' && (plain[2] | 0x20) == 'i') || is_dlsym(symbol);
 }
 
 /* The row of a C name; -1: none. */
@@ -67,6 +70,16 @@ static int find_fortran_symbol(const char *symbol, int in_binding, struct slot *
     return 1;
 }
 
+static int find_dlsym(const char *symbol, struct slot *slot)
+{
+    if (!is_dlsym(symbol))
+        return 0;
+    slot->number = DLSYM;
+    slot->symbol = (struct xw_mpi_symbol){"dlsym", xw_elf_hash(symbol), &xw_mpi_real_dlsym};
+    slot->entry = (void *)(uintptr_t)xw_mpi_dlsym_stub;
+    return 1;
+}
+
 /* An object, and which of its symbols are to be looked at. */
 struct search {
     const struct xw_elf *object;
@@ -90,8 +103,9 @@ static void visit_slot(const struct search *search, const ElfW(Rela) * relocatio
     const char *symbol = object->strings + object->symbols[ELF64_R_SYM(relocation->r_info)].st_name;
     struct slot slot = {.place = (void **)(object->base + relocation->r_offset),
                         .lazy = ELF64_R_TYPE(relocation->r_info) == R_X86_64_JUMP_SLOT};
-    if (is_mpi_name(symbol) && fills_slot(relocation) &&
-        (find_c_symbol(symbol, search->in_binding, &slot) || find_fortran_symbol(symbol, search->in_binding, &slot)))
+    if (may_be_ours(symbol) && fills_slot(relocation) &&
+        (find_c_symbol(symbol, search->in_binding, &slot) || find_fortran_symbol(symbol, search->in_binding, &slot) ||
+         find_dlsym(symbol, &slot)))
         use(search, &slot, context);
 }
 
@@ -110,14 +124,14 @@ static void visit_slots(const struct search *search, const ElfW(Rela) * relocati
 
 enum { MAX_CHOSEN = 1 << 16 };
 
-/* Marks the symbols of MPI among those that the object takes from others. Returns whether there are any. */
+/* Marks the symbols that may be ours among those that the object takes from others. Returns whether there are any. */
 static int choose(const struct xw_elf *object, uint32_t n_undefined, uint64_t *chosen)
 {
     int any = 0;
     for (uint32_t i = 0; i < n_undefined; i++) {
         if (i % 64 == 0)
             chosen[i / 64] = 0;
-        if (i && is_mpi_name(object->strings + object->symbols[i].st_name)) {
+        if (i && may_be_ours(object->strings + object->symbols[i].st_name)) {
             chosen[i / 64] |= UINT64_C(1) << i % 64;
             any = 1;
         }
@@ -165,7 +179,7 @@ static void want(const struct search *search, const struct slot *slot, void *con
     struct wanted *wanted = context;
     if (!*slot->place)
         return;
-    if (search->in_binding)
+    if (search->in_binding && slot->number < N_C_SYMBOLS)
         xw_fortran_note_reached(slot->number / XW_MPI_N_NAMES);
     if (*slot->symbol.address || wanted->listed[slot->number])
         return;
@@ -222,26 +236,45 @@ static int protect(struct pages pages, int protection)
     return !xw_failed(xw_syscall(SYS_mprotect, pages.begin, pages.end - pages.begin, protection));
 }
 
+/*
+ * Whether a page is read-only. While another thread's dlopen fills in an object's slots, its pages are still writable;
+ * protecting them would kill that thread. The kernel is asked to OR nothing to a word of the page.
+ */
+static int is_sealed(uintptr_t place)
+{
+    enum { WAKE_OP_PRIVATE = 5 | 128, OR_NOTHING = 2 << 28 };
+    uint32_t nobody = 0;
+    return xw_failed(xw_syscall(SYS_futex, &nobody, WAKE_OP_PRIVATE, 0, 0, place & ~(uintptr_t)3, OR_NOTHING));
+}
+
 struct patch {
     struct pages relro;
-    int opened; /* relro is writable now */
+    int opened; /* relro was sealed and is writable now */
+    int known;  /* whether it was sealed has been asked */
     int refused;
 };
+
+/* Returns whether the slot can be written to. */
+static int open_pages(struct patch *patch, uintptr_t place)
+{
+    if (place < patch->relro.begin || place >= patch->relro.end)
+        return 1;
+    if (!patch->known) {
+        patch->known = 1;
+        if (is_sealed(place)) {
+            patch->opened = protect(patch->relro, READ_WRITE);
+            patch->refused = !patch->opened;
+        }
+    }
+    return !patch->refused;
+}
 
 static void redirect(const struct search *search, const struct slot *slot, void *context)
 {
     struct patch *patch = context;
     uintptr_t place = (uintptr_t)slot->place;
-    if (!leads_to_real(search->object, slot) || !is_writable(search->object, place))
-        return;
-    if (place >= patch->relro.begin && place < patch->relro.end && !patch->opened) {
-        if (patch->refused || !protect(patch->relro, READ_WRITE)) {
-            patch->refused = 1;
-            return;
-        }
-        patch->opened = 1;
-    }
-    __atomic_store_n(slot->place, slot->entry, __ATOMIC_RELEASE);
+    if (leads_to_real(search->object, slot) && is_writable(search->object, place) && open_pages(patch, place))
+        __atomic_store_n(slot->place, slot->entry, __ATOMIC_RELEASE);
 }
 
 static int redirect_object(const struct xw_elf *object, const char *path, void *context)
