@@ -84,6 +84,7 @@ static struct xw_process *claim_pages(void)
     if (__atomic_exchange_n(&claiming, 1, __ATOMIC_ACQ_REL) ||
         xw_failed(xw_syscall(SYS_madvise, &own, sizeof own, MADV_WIPEONFORK)))
         return NULL;
+    *(volatile uint32_t *)&own.process.claimed = 0; /* written before it is read, the page comes at once, not zeros first */
     __atomic_store_n(&xw_process, &own.process, __ATOMIC_RELEASE);
     return &own.process;
 }

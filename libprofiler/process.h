@@ -72,12 +72,13 @@ struct xw_process {
     uint32_t claimed;    /* someone is setting up, or has */
     uint32_t publishing; /* someone has begun, or done it */
     uint32_t ended;
-    struct xw_spool spool;
-    struct xw_slicer slicer;
-    struct xw_perf perf;
+    /* What every process writes at its start is in front, on one page; the large parts are behind. */
     struct xw_helper helper;
-    struct xw_segments segments;
+    struct xw_slicer slicer;
+    struct xw_spool spool;
     struct xw_process_stats stats;
+    struct xw_perf perf;
+    struct xw_segments segments;
     /* Room for the one thread that closes slices: the helper, or another one while there is no helper. */
     struct xw_quad groups[XW_N_GROUPS];
     struct xw_snapshot snapshot;

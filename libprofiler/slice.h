@@ -21,11 +21,11 @@ struct xw_snapshot {
 
 /* The slice that is open. */
 struct xw_slicer {
-    struct xw_snapshot last; /* at the end of the slice before */
     uint64_t begin_real_ns;
     uint64_t begin_mono_ns; /* the same instant by the clock that nobody sets */
     uint64_t record_index;  /* of the last record, for the difference */
     uint32_t records;
+    struct xw_snapshot last; /* at the end of the slice before */
 };
 
 /* What is known about the end of a slice besides the counters. */

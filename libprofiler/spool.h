@@ -28,13 +28,13 @@
 struct xw_spool {
     struct xw_spool_header *header; /* the file's, or the one in memory as long as there is no file */
     struct xw_spool_header *memory; /* the one in memory; its chunks' offsets are addresses */
-    uint8_t *chunk[XW_MAX_CHUNKS];  /* where each chunk of the file is mapped; entries below header->n_chunks are set */
     uint64_t file_size;
     uint64_t device, inode; /* of the file, to know it again when it grows; 0: not published */
     struct xw_log slices;
     struct xw_log segments;
     uint32_t free_blocks; /* thread blocks that nobody has; a hint */
     char path[384];
+    uint8_t *chunk[XW_MAX_CHUNKS];    /* where each chunk of the file is mapped; entries below header->n_chunks are set */
     uint64_t carried[XW_BLOCK_WORDS]; /* how much of the early blocks is in the file's shared block already */
 };
 

@@ -34,8 +34,8 @@ JUMP(__longjmp_chk)
 /* Called from signal handlers, where a look-up is not safe. */
 __attribute__((constructor)) static void look_up_early(void)
 {
-    (void)XW_REAL(real_longjmp, "longjmp");
-    (void)XW_REAL(real__longjmp, "_longjmp");
-    (void)XW_REAL(real_siglongjmp, "siglongjmp");
-    (void)XW_REAL(real___longjmp_chk, "__longjmp_chk");
+    xw_resolve((void **)&real_longjmp, "longjmp");
+    xw_resolve((void **)&real__longjmp, "_longjmp");
+    xw_resolve((void **)&real_siglongjmp, "siglongjmp");
+    xw_resolve((void **)&real___longjmp_chk, "__longjmp_chk");
 }
