@@ -245,7 +245,7 @@ def wrapper(symbol: Symbol) -> str:
 def early_look_up(written: list[Symbol]) -> str:
     """A constructor that finds what programs call from signal handlers and sandboxes, where a look-up is not safe."""
     early = [s for s in written if s.row.get("early") and s.name == s.row["name"]]
-    body = [f'    (void)XW_REAL(real_{s.name}, "{s.real}");' for s in early]
+    body = [f'    xw_resolve((void **)&real_{s.name}, "{s.real}");' for s in early]
     return "\n".join(["__attribute__((constructor)) static void look_up_early(void)", "{", *body, "}", ""])
 
 
