@@ -48,22 +48,25 @@ def test_off_is_silent(tmp_path: Path, mpi: str) -> None:
 
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)
 @pytest.mark.parametrize("bare_rank", [0, 1])
-def test_a_rank_without_the_library_does_not_hold_the_job_up(tmp_path: Path, mpi: str, bare_rank: int) -> None:
-    """The others wait until the deadline, no longer, and rank 0 says what it prints."""
+@pytest.mark.parametrize("digest", ["short", "full"])
+def test_a_rank_without_the_library_does_not_hold_the_job_up(
+    tmp_path: Path, mpi: str, bare_rank: int, digest: str
+) -> None:
+    """Rank 0 waits until the deadline, no longer, and says what it prints; the others' numbers are on their way at once."""
     command = [mpi_runs.program("mpi_plain", mpi)]
     parts = [Part(1, command, bare=bare_rank == rank) for rank in range(2)]
     begin = time.monotonic()
     result = mpi_runs.run(
-        mpi, parts, tmp_path / "spool", extra={"CROSSWIND_DIGEST": "short", "CROSSWIND_DIGEST_WAIT": "700"}
+        mpi, parts, tmp_path / "spool", extra={"CROSSWIND_DIGEST": digest, "CROSSWIND_DIGEST_WAIT": "700"}
     )
     assert time.monotonic() - begin < 20
     assert result.status == 0, result.err
     lines = _digest(result)
     if bare_rank == 0:
         assert lines == []
-    else:
-        assert "numbers of rank 0 alone" in lines[1]
-        assert any(line.startswith("lost:") and "digest 1" in line for line in lines)
+        return
+    assert "numbers of rank 0 alone" in lines[1]
+    assert any(line.startswith("lost:") and "digest 1" in line for line in lines)
     assert sum(spool.lost.get("digest", 0) for spool in result.spools.values()) == 1
 
 

@@ -26,15 +26,21 @@ REMOVED = {  # from the standard in MPI-3.0, and so from the Forum's data; libra
 }
 
 
-def _modules() -> tuple[ModuleType, ...]:
+def _modules(*names: str) -> tuple[ModuleType, ...]:
+    """Modules of the generator. Those of other generators have the same names."""
     sys.path.insert(0, str(FOLDER))
+    others = {name: sys.modules.pop(name, None) for name in names}
     try:
-        return tuple(importlib.import_module(name) for name in ("rows", "generate"))
+        return tuple(importlib.import_module(name) for name in names)
     finally:
         sys.path.remove(str(FOLDER))
+        sys.modules.update({name: module for name, module in others.items() if module})
+        for name in names:
+            if not others[name]:
+                del sys.modules[name]
 
 
-rows, generate = _modules()
+rows, _, generate = _modules("rows", "rules", "generate")
 FUNCTIONS = rows.load()
 FORMS = {form.symbol: form for function in FUNCTIONS for form in function.forms()}
 LEFT_OUT = rows.left_out()

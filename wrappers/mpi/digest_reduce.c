@@ -92,9 +92,16 @@ void xw_digest_prepare(void)
 
 /* --- the reduction --- */
 
+/*
+ * The sums go in parts of 2 KiB, below the size from which a message waits for its receiver on any network: where a
+ * rank lacks the library nobody will receive, and MPI_Finalize would wait for a large message for ever.
+ */
+enum { PART = 256, MAX_PARTS = (XW_DIGEST_N + PART - 1) / PART };
+
 /* Static, not on the stack: an operation that was given up may still touch them while MPI_Finalize runs. */
 static struct {
-    xw_word request[2];
+    xw_word request[1 + MAX_PARTS];
+    unsigned n_requests;
     double mine[XW_DIGEST_N], sum[XW_DIGEST_N];
     double ends[2 * XW_DIGEST_N_SHARED], greatest[2 * XW_DIGEST_N_SHARED]; /* x, then -x: maximum and minimum in one */
 } reduction;
@@ -127,14 +134,34 @@ static int completes(xw_word *request, uint64_t deadline_ns)
     }
 }
 
+static int start(const double *in, double *out, unsigned n, xw_word op)
+{
+    xw_word *request = &reduction.request[reduction.n_requests];
+    *request = xw_mpi.request_null;
+    if (xw_mpi.ireduce(in, out, n, xw_mpi.type_double, op, 0, xw_mpi.world, request))
+        return 0;
+    reduction.n_requests++;
+    return 1;
+}
+
+/* The functions are only shown in full. */
+static unsigned length_of_sums(void)
+{
+    return xw_config.digest == XW_DIGEST_FULL ? XW_DIGEST_N : XW_DIGEST_FUNCTION(0, 0);
+}
+
 static int reduce_to_rank_0(uint64_t deadline_ns)
 {
-    reduction.request[0] = reduction.request[1] = xw_mpi.request_null;
-    return !xw_mpi.ireduce(reduction.ends, reduction.greatest, 2 * XW_DIGEST_N_SHARED, xw_mpi.type_double,
-                           xw_mpi.op_max, 0, xw_mpi.world, &reduction.request[0]) &&
-           !xw_mpi.ireduce(reduction.mine, reduction.sum, XW_DIGEST_N, xw_mpi.type_double, xw_mpi.op_sum, 0,
-                           xw_mpi.world, &reduction.request[1]) &&
-           completes(&reduction.request[0], deadline_ns) && completes(&reduction.request[1], deadline_ns);
+    const unsigned length = length_of_sums();
+    if (!start(reduction.ends, reduction.greatest, 2 * XW_DIGEST_N_SHARED, xw_mpi.op_max))
+        return 0;
+    for (unsigned at = 0; at < length; at += PART)
+        if (!start(reduction.mine + at, reduction.sum + at, length - at < PART ? length - at : PART, xw_mpi.op_sum))
+            return 0;
+    for (unsigned i = 0; i < reduction.n_requests; i++)
+        if (!completes(&reduction.request[i], deadline_ns))
+            return 0;
+    return 1;
 }
 
 static int can_reduce(void)
