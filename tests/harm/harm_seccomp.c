@@ -4,6 +4,7 @@
  *     harm_seccomp strict   read, write, exit and sigreturn only (SECCOMP_MODE_STRICT)
  *     harm_seccomp filter   the same and exit_group, fstat, by a filter that kills the process
  *     harm_seccomp fork     the same and what fork needs; a forked child reads and writes, and may not more either
+ *     harm_seccomp raw      the filter, installed by syscall() with CAP_SYS_ADMIN: no function of libc tells of it
  *     harm_seccomp tsc      not a system call but the cycle counter (PR_SET_TSC)
  *
  * All sleep first, so that a helper thread that is started at once exists by then.
@@ -21,7 +22,7 @@
 
 #define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static int install_filter(void)
+static int install_filter(int raw)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -38,6 +39,8 @@ static int install_filter(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
     struct sock_fprog program = {.len = sizeof rules / sizeof *rules, .filter = rules};
+    if (raw)
+        return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
@@ -47,7 +50,7 @@ static int seal(const char *how)
         return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
     if (strcmp(how, "tsc") == 0)
         return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
-    return install_filter();
+    return install_filter(strcmp(how, "raw") == 0);
 }
 
 static int read_in_child(int zero)

@@ -11,10 +11,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define COMPARED(X)                                                                                                    \
-    X(open)                                                                                                            \
-    X(close) X(read) X(write) X(pread) X(pwrite) X(lseek) X(unlink) X(rename) X(mkdir) X(rmdir) X(dup) X(pipe)         \
-        X(socketpair) X(sendto) X(recvfrom) X(fopen) X(fclose) X(fread) X(fwrite)
+/* clang-format off */
+#define COMPARED(X) \
+    X(open) X(creat) X(close) X(read) X(write) X(pread) X(pwrite) X(lseek) X(dup) X(pipe) \
+    X(unlink) X(rename) X(mkdir) X(rmdir) X(socketpair) X(sendto) X(recvfrom) \
+    X(fopen) X(fopen_creat) X(fclose) X(fread) X(fwrite)
+/* clang-format on */
 
 #define ENUMERATOR(name) CALL_##name,
 enum call { COMPARED(ENUMERATOR) N_CALLS };

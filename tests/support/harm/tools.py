@@ -43,7 +43,7 @@ def mpi(name: str, mpirun: str, build: str) -> tuple[Case, ...]:
 
 CASES = (
     Case("strace", "strace -f -o log sh -c 'seq 3 | sort -r; exit 4'", ("strace",), status=4),
-    Case("gdb: a breakpoint", f"{GDB} -ex 'break work' -ex run -ex bt -ex delete -ex continue $BUILT/memory 2>&1 | grep -vE 'Thread|thread_db|libthread|New|Inferior' | sed -E 's/0x[0-9a-f]+/ADDRESS/g'", ("gdb",), builds=("memory",), shows="Breakpoint 1.*work", only_default=THREAD_SHOWS),
+    Case("gdb: a breakpoint", f"{GDB} -ex 'break work' -ex run -ex bt -ex delete -ex continue $BUILT/memory 2>&1 | grep -vE 'Thread|thread_db|libthread|New|Inferior' | sed -E 's/0x[0-9a-f]+/ADDRESS/g'", ("gdb",), builds=("memory",), shows="#0  work", only_default=THREAD_SHOWS),
     Case("gdb: attached", GDB_ATTACH, ("gdb",), shows="143", only_default=THREAD_SHOWS),
     Case("valgrind", f"{VALGRIND} --errors-for-leak-kinds=definite,indirect,possible $BUILT/memory 5", ("valgrind",), builds=("memory",), status=5, shows="4 threads"),
     Case("gprof", "$BUILT/gprof_program 4; echo $?; gprof -b -p $BUILT/gprof_program gmon.out | grep -c sum_of; rm gmon.out", ("gprof",), builds=("gprof_program",), shows="4\n1"),
