@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from crosswind.db import codec, schema
 from crosswind.profile.model import Clock
 
-__all__ = ["IO_VOLUME_METRICS", "JobRecord", "get_io_volumes", "get_record", "get_totals"]
+__all__ = ["IO_VOLUME_METRICS", "JobRecord", "get_access", "get_io_volumes", "get_record", "get_totals"]
 
 # Bytes to and from file systems that jobs share. Both layers: what stdio counts is moved by internal calls of the C
 # library and not counted as system calls. Memory, pipes and sockets are no volume on a file system.
@@ -50,6 +50,17 @@ def get_totals(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]]:
         .where(schema.frame.c.job_key == job_key, schema.frame.c.totals.is_not(None))
     )
     return {name: codec.decode_ints(totals, (n,)) for name, totals, n in conn.execute(query)}
+
+
+def get_access(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]]:
+    """The access patterns by name (crosswind.profile.access): int64 [process, number]."""
+    query = (
+        select(schema.access.c.name, schema.access.c.width, schema.access.c.data, schema.job.c.n_processes)
+        .join(schema.job, schema.job.c.key == schema.access.c.job_key)
+        .where(schema.access.c.job_key == job_key)
+        .order_by(schema.access.c.name)
+    )
+    return {name: codec.decode_ints(data, (n, width)) for name, width, data, n in conn.execute(query)}
 
 
 def get_io_volumes(conn: Connection, job_keys: Sequence[int]) -> dict[int, int]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.db.errors import RefusedProfile
+from crosswind.profile.access import width_of
 from crosswind.profile.model import Profile
 
 __all__ = ["MAX_INT", "MAX_NS", "MAX_SLICES", "check_profile", "check_text"]
@@ -47,7 +48,7 @@ def _texts(profile: Profile) -> Iterator[str]:
     job = profile.job
     yield from (job.id, job.step, job.user, job.command, job.mpi, *job.hosts)
     for process in profile.processes:
-        yield from (process.host, process.exe, process.state, process.counters, *process.lost)
+        yield from (process.host, process.exe, process.state, process.counters, process.omp_num_threads, *process.lost)
     for column in profile.columns:
         yield from (column.name, column.unit, column.kind)
     for path, reason in profile.dropped_files:
@@ -88,6 +89,8 @@ def _check_arrays(profile: Profile) -> None:
         _check_array(name, values, grid[:1])
     for name, values in profile.functions.items():
         _check_array(name, values, (grid[0], 4))
+    for name, values in profile.access.items():
+        _check_array(name, values, (grid[0], width_of(name) or -1))
     table = profile.segments
     if table is not None and {a.shape for a in (table.valid, *table.columns.values())} != {
         (table.n_ranks, table.n_segments)

@@ -227,12 +227,16 @@ def get_profile(conn: Connection, job_key: int) -> Profile | None:
     functions = conn.execute(
         select(schema.function).where(schema.function.c.job_key == job_key).order_by(schema.function.c.name)
     )
+    access = conn.execute(
+        select(schema.access).where(schema.access.c.job_key == job_key).order_by(schema.access.c.name)
+    )
     return rows.profile_of(
         job,
         [described[number] for number in job["columns"]],
         _process_rows(conn, job_key),
         {described[f.metric_id].name: (f.data, f.totals) for f in frames},
         [row._asdict() for row in functions],
+        [row._asdict() for row in access],
         conn.execute(select(schema.coverage.c.data).where(schema.coverage.c.job_key == job_key)).scalar_one(),
         conn.execute(select(schema.segments.c.data).where(schema.segments.c.job_key == job_key)).scalar_one_or_none(),
     )

@@ -39,6 +39,7 @@ class Rows:
     processes: list[dict[str, Any]]
     frames: dict[str, dict[str, Any]]  # by metric
     functions: list[dict[str, Any]]
+    access: list[dict[str, Any]]
     coverage: bytes
     segments: bytes | None
     resources: list[str]  # that the job used
@@ -64,6 +65,10 @@ def rows_of(profile: Profile, cluster: str) -> Rows:
         processes=processes,
         frames=_frame_rows(profile),
         functions=functions,
+        access=[
+            {"name": name, "width": values.shape[1], "data": codec.encode_ints(values)}
+            for name, values in sorted(profile.access.items())
+        ],
         coverage=codec.encode_ints(profile.covered_ns),
         segments=None if profile.segments is None else codec.encode_segments(profile.segments),
         resources=sorted(name for kind in job["fed"] for name in resources.resource_names(kind, hosts)),
@@ -78,6 +83,7 @@ def profile_of(
     processes: Sequence[Mapping[str, Any]],
     frames: Mapping[str, tuple[bytes | None, bytes | None]],
     functions: Sequence[Mapping[str, Any]],
+    access: Sequence[Mapping[str, Any]],
     coverage: bytes,
     segments: bytes | None,
 ) -> Profile:
@@ -106,6 +112,7 @@ def profile_of(
         dropped_files=tuple((path, reason) for path, reason in job["dropped_files"]),
         partial=np.array([row["partial"] for row in processes], dtype=np.bool_),
         mpi_functions=frozenset(row["name"] for row in functions if row["is_mpi"]),
+        access={row["name"]: codec.decode_ints(row["data"], (n, row["width"])) for row in access},
     )  # fmt: skip
 
 
@@ -179,5 +186,7 @@ def _digest(rows: Rows) -> str:
             state.update(len(blob).to_bytes(8, "little") + blob)
     for row in rows.functions:
         state.update(f"{row['name']}\0{row['is_mpi']}\0".encode() + row["data"])
+    for row in rows.access:
+        state.update(f"{row['name']}\0".encode() + row["data"])
     state.update(rows.coverage + (rows.segments or b""))
     return state.hexdigest()

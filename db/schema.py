@@ -136,6 +136,7 @@ process = Table(
     Column("partial", Boolean, nullable=False),
     Column("lost", JSON, nullable=False),
     Column("counters", Text, nullable=False),
+    Column("omp_num_threads", Text, nullable=False, server_default=""),
 )
 
 frame = Table(
@@ -156,6 +157,15 @@ function = Table(
     Column("name", Text, primary_key=True),
     Column("is_mpi", Boolean, nullable=False),
     Column("data", LargeBinary, nullable=False),  # [process, 4]: calls, bytes out, bytes in, ns
+)
+
+access = Table(
+    "access",
+    metadata,
+    _of_job(),
+    Column("name", Text, primary_key=True),  # steps_CLASS_WAY, sizes_CLASS_WAY, files_CLASS
+    Column("width", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False),  # [process, width]
 )
 
 segments = Table("segments", metadata, _of_job(), Column("data", LargeBinary, nullable=False))

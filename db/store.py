@@ -23,7 +23,15 @@ from crosswind.profile.model import Column, Profile
 __all__ = ["LoadResult", "load_profile"]
 
 _BATCH = 1000  # rows or keys in one statement
-_PARTS = (schema.process, schema.frame, schema.function, schema.coverage, schema.segments, schema.job_resource)
+_PARTS = (
+    schema.process,
+    schema.frame,
+    schema.function,
+    schema.access,
+    schema.coverage,
+    schema.segments,
+    schema.job_resource,
+)
 
 # What changes in the background: (resource, metric, begin of the block, length of its slices) -> int64 [BLOCK] to add
 _Changes = dict[tuple[str, Column, int, int], NDArray[np.int64]]
@@ -126,6 +134,7 @@ def _write(conn: Connection, key: int, rows: Rows, changes: _Changes, estimate: 
         schema.process: rows.processes,
         schema.frame: [{"metric_id": by_name[m], **row} for m, row in rows.frames.items()],
         schema.function: rows.functions,
+        schema.access: rows.access,
         schema.coverage: [{"data": rows.coverage}],
         schema.segments: [] if rows.segments is None else [{"data": rows.segments}],
         schema.job_resource: [{"resource_id": resource_ids[name]} for name in rows.resources],

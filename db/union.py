@@ -115,6 +115,7 @@ def _assemble(old: Profile, new: Profile, chosen: list[_Source]) -> Profile:
         covered_ns=on_grid({id(p): p.covered_ns for p in (old, new)}),
         totals=per_process(lambda p: p.totals),
         functions=per_process(lambda p: p.functions),
+        access=per_process(lambda p: p.access),
         segments=_larger(old.segments, new.segments),
         clock=wider.clock,
         lost=dict(sum((Counter(p.lost) for p in processes), Counter())),

@@ -139,6 +139,7 @@ def _print_summary(summary: dict[str, Any]) -> None:
     _print_processes(summary["processes"])
     _print_totals(summary["totals"])
     _print_functions(summary["functions"])
+    _print_access(summary["access"])
     _print_lost(summary["lost"])
 
 
@@ -186,6 +187,27 @@ def _print_functions(functions: dict[str, dict[str, float]]) -> None:
         if f["calls"]
     ]
     print_table(("function", "calls", "out", "in", "time"), rows, "functions, summed over processes")
+
+
+def _print_access(access: dict[str, dict[str, Any]]) -> None:
+    """How the files were used, and by whom; the requests that moved nothing are left out of the sizes."""
+    rows = []
+    for cls, found in access.items():
+        files = found["files"]
+        whose = "-"
+        if files:
+            own, shared = (sum(n for name, n in files.items() if name.startswith(w)) for w in ("own", "shared"))
+            whose = f"{own} own, {shared} shared"
+        for way, use in found.items():
+            if way != "files":
+                sizes = [(low, n) for low, n in use["sizes"] if low]
+                common = max(sizes, key=lambda item: item[1])[0] if sizes else 0
+                rows.append((cls, way, use["requests"], si(common, "B"), use["pattern"] or "-", whose))
+    print_table(
+        ("class", "layer, way", "requests", "mostly from", "pattern", "files"),
+        rows,
+        "I/O pattern; sizes are powers of two",
+    )
 
 
 def _print_lost(lost: dict[str, Any]) -> None:

@@ -15,8 +15,9 @@ from webargs.flaskparser import FlaskParser
 
 from crosswind.analysis import available
 from crosswind.analysis.timeline import resample
-from crosswind.db import queries
+from crosswind.db import details, queries
 from crosswind.db.queries import JobRow
+from crosswind.profile.summary import summarize_access
 from crosswind.web import schemas
 from crosswind.web.database import connection
 from crosswind.web.jobdata import read_background, read_frames, read_loss
@@ -76,6 +77,19 @@ class Job(MethodView):
     def get(self, key: int) -> dict[str, Any]:
         """One job step."""
         return dataclasses.asdict(job_or_404(connection(), key))
+
+
+@blueprint.route("/jobs/<int:key>/access")
+class Access(MethodView):
+    """How a job used its files."""
+
+    @blueprint.response(200, schemas.AccessAnswer)
+    @blueprint.alt_response(404, description="no such job")
+    def get(self, key: int) -> dict[str, Any]:
+        """Per class of file the pattern of the requests, their sizes, and how many files are shared."""
+        conn = connection()
+        job_or_404(conn, key)
+        return {"classes": summarize_access(details.get_access(conn, key))}
 
 
 @blueprint.route("/jobs/<int:key>/timeline")

@@ -9,7 +9,7 @@ from crosswind.web.figures import SIZES
 from crosswind.web.palette import THEMES
 
 __all__ = [
-    "BackgroundAnswer", "FigureArguments", "JobAnswer", "JobList", "JobListArguments", "JobPageArguments",
+    "AccessAnswer", "BackgroundAnswer", "FigureArguments", "JobAnswer", "JobList", "JobListArguments", "JobPageArguments",
     "TimelineAnswer", "TimelineArguments",
 ]  # fmt: skip
 
@@ -142,3 +142,14 @@ class BackgroundAnswer(_Points):
     """What all other jobs did on the resources that this job used."""
 
     series = fields.List(fields.Nested(ResourceSeriesAnswer), required=True)
+
+
+class AccessAnswer(Schema):
+    """How a job used its files, as `show --json` has it under `access`."""
+
+    classes = fields.Dict(
+        keys=fields.String(),
+        values=fields.Dict(),
+        required=True,
+        metadata={"description": "class of file: files (own and shared, by use), and per way requests, steps, sizes"},
+    )

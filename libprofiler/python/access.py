@@ -166,14 +166,15 @@ def pattern(access: Access, *, writes: bool) -> str:
 
 
 def size_label(bucket: int) -> str:
-    """The bytes that a word of the histogram stands for."""
+    """The bytes that a word of the histogram stands for, such as `4 to 8 KiB`; the upper end is not in it."""
     if bucket <= 1:
-        return str(bucket)
+        return f"{bucket} B"
+    low, high = bucket - 1, bucket
     if bucket == ACCESS_SIZES - 1:
-        return f"{_power(bucket - 1)} or more"
-    return f"{_power(bucket - 1)} to {_power(bucket)}"
+        return f"{_power(low)} or more"
+    same_unit = low // 10 == high // 10
+    return f"{1 << low % 10 if same_unit else _power(low)} to {_power(high)}"
 
 
 def _power(exponent: int) -> str:
-    unit = ("", " KiB", " MiB", " GiB")[exponent // 10]
-    return f"{1 << exponent % 10}{unit}"
+    return f"{1 << exponent % 10} {('B', 'KiB', 'MiB', 'GiB')[exponent // 10]}"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crosswind.profile.access import access_by_class, file_counts_by_class, pattern
 from crosswind.profile.metrics import LOST
 from crosswind.profile.model import Process, Profile
 
-__all__ = ["summarize"]
+__all__ = ["summarize", "summarize_access"]
 
 SECOND_NS = 1_000_000_000
 
@@ -20,7 +22,7 @@ def summarize(profile: Profile) -> dict[str, Any]:
     """The summary of a profile, in plain Python types. Times are seconds, instants seconds of UTC, unless named else.
 
     totals: per metric sum, min, avg and max over the processes (a process that has none of a metric counts 0).
-    functions: calls, bytes_out, bytes_in and time_s, summed over the processes. access: per class of file, see _access.
+    functions: calls, bytes_out, bytes_in and time_s, summed over the processes. access: see summarize_access.
     """
     return {
         "job": _job(profile),
@@ -35,7 +37,7 @@ def summarize(profile: Profile) -> dict[str, Any]:
         },
         "totals": _totals(profile),
         "functions": {name: _function(q.sum(axis=0, dtype=np.int64).tolist()) for name, q in profile.functions.items()},
-        "access": _access(profile),
+        "access": summarize_access(profile.access),
         "segments": _segments(profile),
         "lost": {
             "counts": dict(profile.lost),
@@ -107,11 +109,11 @@ def _function(quad: list[int]) -> dict[str, Any]:
     return {"calls": calls, "bytes_out": bytes_out, "bytes_in": bytes_in, "time_s": time_ns / SECOND_NS}
 
 
-def _access(profile: Profile) -> dict[str, dict[str, Any]]:
+def summarize_access(arrays: Mapping[str, NDArray[np.int64]]) -> dict[str, dict[str, Any]]:
     """Per class of file: `files`, the different files by own or shared and by use, and per way the pattern in words,
     the steps, and `sizes`: [smallest number of bytes, requests] where there are any.
     """
-    files = file_counts_by_class(profile.access)
+    files = file_counts_by_class(arrays)
     return {
         cls: {
             "files": asdict(files[cls]) if cls in files else None,
@@ -125,7 +127,7 @@ def _access(profile: Profile) -> dict[str, dict[str, Any]]:
                 for way, access in ways.items()
             },
         }
-        for cls, ways in access_by_class(profile.access).items()
+        for cls, ways in access_by_class(arrays).items()
     }
 
 

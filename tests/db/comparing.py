@@ -21,7 +21,7 @@ def assert_same_profile(left, right):
     assert sorted(left.dropped_files) == sorted(right.dropped_files)
     np.testing.assert_array_equal(left.covered_ns, right.covered_ns)
     np.testing.assert_array_equal(left.partial, right.partial)
-    for name in ("slices", "totals", "functions"):
+    for name in ("slices", "totals", "functions", "access"):
         a, b = (_not_zero(getattr(p, name)) for p in (left, right))
         assert a.keys() == b.keys(), name
         for key in a:

@@ -43,6 +43,7 @@ def rows_taken(profile, rows):
         slices={n: v[rows] for n, v in profile.slices.items()},
         totals={n: v[rows] for n, v in profile.totals.items()},
         functions={n: v[rows] for n, v in profile.functions.items()},
+        access={n: v[rows] for n, v in profile.access.items()},
         covered_ns=profile.covered_ns[rows],
         partial=profile.partial[rows],
         segments=None,

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crosswind.profile.metrics import METRICS
+from crosswind.profile.access import FILE_COUNTS
+from crosswind.profile.metrics import ACCESS_SIZES, ACCESS_STEPS, METRICS
 from crosswind.profile.model import Clock, Column, Job, Process, Profile
 from crosswind.profile.segments import SegmentTable
 
@@ -69,6 +71,15 @@ WRITER_FUNCTIONS = {
     "write": (48, 50_000_000, 0, 800_000_000),
     "fsync": (2, 0, 0, 150_000_000),
     "open": (4, 0, 0, 1_000_000),
+}
+# per process: a file of its own written in a row, and one read by all
+ACCESS = {
+    "steps_disk_posix_write": {"first": 2, "next": 95, "back": 1, "ahead": 2},
+    "sizes_disk_posix_write": {0: 1, 7: 3, 17: 97},
+    "steps_net_posix_read": {"first": 30, "next": 0, "back": 3, "ahead": 7, "strided": 6},
+    "sizes_net_posix_read": {13: 40},
+    "files_disk": {"own_written": 2},
+    "files_net": {"shared_read": 30},
 }
 GAUGES = {m.name for m in METRICS if m.kind == "gauge"}
 
@@ -159,7 +170,19 @@ def make_profile(
         clock=Clock(synchronised=1.0, max_error_us=800.0, late_median_ms=0.09, late_max_ms=3.5),
         partial=np.array([i == killed_rank for i in range(n_ranks)]),
         mpi_functions=frozenset(n for n in functions if n.startswith("MPI_")),
+        access=make_access(n_ranks),
     )
+
+
+def make_access(n_processes: int) -> dict[str, NDArray[np.int64]]:
+    """ACCESS of so many processes; the shared files are once those of the first."""
+    keys = {"steps": list(ACCESS_STEPS), "sizes": list(range(ACCESS_SIZES)), "files": list(FILE_COUNTS)}
+    arrays = {}
+    for name, values in ACCESS.items():
+        row = [values.get(key, 0) for key in keys[name.partition("_")[0]]]
+        arrays[name] = np.tile(np.array(row, dtype=np.int64), (n_processes, 1))
+    arrays["files_net"][0, FILE_COUNTS.index("once_read")] = ACCESS["files_net"]["shared_read"]
+    return arrays
 
 
 def make_lammps(**changes: object) -> Profile:

@@ -69,6 +69,18 @@ def test_killed_rank_leaves_a_gap_only_where_nobody_was(client: FlaskClient, job
     assert cpu["mean"][7:] == pytest.approx([0.99] * 8, rel=0.1)
 
 
+def test_access_is_what_the_processes_did_together(client: FlaskClient, jobs: Jobs) -> None:
+    classes = client.get(f"{API}/jobs/{jobs.lammps}/access").json["classes"]
+    assert classes.keys() == {"disk", "net"}
+    write, read = classes["disk"]["posix_write"], classes["net"]["posix_read"]
+    assert write["steps"] == {"first": 4, "next": 190, "back": 2, "ahead": 4, "strided": 0}
+    assert (write["pattern"], write["requests"]) == ("aggregate-write", 202)
+    assert write["sizes"] == [[0, 2], [64, 6], [65536, 194]]
+    assert read["pattern"] == "mostly open-read-close"
+    assert classes["disk"]["files"]["own_written"] == 4
+    assert (classes["net"]["files"]["shared_read"], classes["net"]["files"]["own_read"]) == (30, 0)
+
+
 def test_points_are_binned_on_request(client: FlaskClient, jobs: Jobs) -> None:
     answer = client.get(f"{API}/jobs/{jobs.lammps}/timeline?max_points=5").json
     assert answer["slices_per_point"] == 3
@@ -140,6 +152,7 @@ def test_answers_fit_the_description(client: FlaskClient, jobs: Jobs) -> None:
         "JobList": client.get(f"{API}/jobs").json,
         "TimelineAnswer": client.get(f"{API}/jobs/{jobs.lammps}/timeline").json,
         "BackgroundAnswer": client.get(f"{API}/jobs/{jobs.lammps}/background").json,
+        "AccessAnswer": client.get(f"{API}/jobs/{jobs.lammps}/access").json,
     }
     for name, answer in answers.items():
         assert set(answer) == set(schemas[name]["properties"]), name

@@ -155,6 +155,18 @@ def test_short_job_is_explained(client: FlaskClient, jobs: Jobs) -> None:
     assert any("No other profiled job used a resource of this job" in note for note in figure["notes"])
 
 
+def test_how_files_are_used(client: FlaskClient, jobs: Jobs) -> None:
+    text = client.get(f"/jobs/{jobs.lammps}").text
+    section = text[text.index('id="access-title"') :].partition("</section>")[0]
+    (write,) = re.findall(r'<tr><th scope="row">local disks</th>(.*?)</tr>', section, re.DOTALL)
+    cells = [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", write, re.DOTALL)]
+    assert cells[:3] == ["4 own", "write", "aggregate-write"]
+    assert (cells[4], cells[6]) == ("202", "64 to 128 KiB")
+    assert "30 shared, read only" in section
+    bars = [a for tag, a in tags(section) if tag == "rect" and a["class"] == "bar-next"]
+    assert [float(bar["width"]) for bar in bars] == [95.0]
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_text(client: FlaskClient, jobs: Jobs, name: str) -> None:
     key = jobs.hostile[HOSTILE.index(name)]

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, jsonify, render_template
 
 from crosswind.db import details, queries
 from crosswind.db.queries import JobRow
+from crosswind.web.access import access_rows
 from crosswind.web.arguments import arguments_or_400
 from crosswind.web.database import connection
 from crosswind.web.figures import MAX_POINTS, Axis, stacked_figure
@@ -45,6 +46,7 @@ def page(key: int) -> str:
         killed=sum(process.count for process in processes if process.state == "killed"),
         totals=total_rows(details.get_totals(conn, key), np.array([p.is_mpi for p in processes], dtype=np.bool_)),
         functions=function_rows(queries.get_functions(conn, key)),
+        access=access_rows(details.get_access(conn, key)),
         lost=lost_rows(job.lost),
     )
 
