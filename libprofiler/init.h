@@ -20,7 +20,8 @@ struct xw_totals {
 };
 
 /* MPI_Init has succeeded in the calling thread: remember who we are, start the heartbeat, the segments and their
-   counters. `kind` is "openmpi", "mpich" or "mpi5". Call once. */
+   counters. `kind` is "openmpi", "mpich" or "mpi5". So does the first session; MPI_Init after it starts the segments
+   anew. */
 void xw_mpi_started(const char *kind, int rank, int ranks) XW_HIDDEN;
 /* MPI_Finalize is about to run: closes the last segment, in the thread that called MPI_Init. */
 void xw_mpi_ending(unsigned function) XW_HIDDEN;

@@ -269,16 +269,27 @@ struct xw_thread_block *xw_spool_early_block(const struct xw_spool *spool, unsig
 /* A block as one row of words. */
 static uint64_t *words_of(struct xw_thread_block *block) { return &block->group[0].calls; }
 
+/* How many early blocks some thread has had. They are taken in order, so those behind a free one hold nothing. */
+static unsigned n_early_in_use(const struct xw_spool *spool)
+{
+    const struct xw_thread_block *block;
+    unsigned n = 1; /* the shared one */
+    while ((block = xw_spool_early_block(spool, n)) &&
+           __atomic_load_n(&block->head.state, __ATOMIC_ACQUIRE) != XW_SLOT_FREE)
+        n++;
+    return n;
+}
+
 void xw_spool_carry_over(struct xw_spool *spool)
 {
     if (!xw_spool_is_published(spool))
         return;
     uint64_t *shared = words_of(xw_spool_block(spool, 0));
-    struct xw_thread_block *block;
+    const unsigned n = n_early_in_use(spool);
     for (unsigned w = 0; w < XW_BLOCK_WORDS; w++) {
         uint64_t total = 0;
-        for (unsigned i = 0; (block = xw_spool_early_block(spool, i)); i++)
-            total += __atomic_load_n(&words_of(block)[w], __ATOMIC_RELAXED);
+        for (unsigned i = 0; i < n; i++)
+            total += __atomic_load_n(&words_of(xw_spool_early_block(spool, i))[w], __ATOMIC_RELAXED);
         if (total > spool->carried[w]) {
             __atomic_fetch_add(&shared[w], total - spool->carried[w], __ATOMIC_RELAXED);
             spool->carried[w] = total;

@@ -62,6 +62,7 @@ static void test_publishing_keeps_the_counts(void **state)
     struct xw_spool *spool = begin(&config);
     assert_false(xw_spool_is_published(spool));
     struct xw_thread_block *early = xw_spool_block(spool, 1);
+    early->head.state = XW_SLOT_USED;
     early->group[XW_G_MPI_P2P].calls = 7;
     early->function[0].bytes_out = 100;
     assert_true(xw_spool_publish(spool, &config));

@@ -52,7 +52,7 @@ def test_off_is_silent(tmp_path: Path, mpi: str) -> None:
 def test_a_rank_without_the_library_does_not_hold_the_job_up(
     tmp_path: Path, mpi: str, bare_rank: int, digest: str
 ) -> None:
-    """Rank 0 waits until the deadline, no longer, and says what it prints; the others' numbers are on their way at once."""
+    """Rank 0 waits until the deadline, no longer, and says what it prints; the others only send."""
     command = [mpi_runs.program("mpi_plain", mpi)]
     parts = [Part(1, command, bare=bare_rank == rank) for rank in range(2)]
     begin = time.monotonic()
