@@ -1,7 +1,8 @@
 """First law: a program under Crosswind has the same exit status, output and files as without it.
 
-The programs are listed in support/harm/. Each runs twice without the library. What differs between these two is not
-compared, which the test's report says; the exit status must always be the same.
+The programs are listed in support/harm/. Each runs twice without the library. What differs between these two, or in a
+third such run that is made where the library seems to be noticed, is not compared; the test's report names it. The exit
+status must always be the same.
 """
 
 from __future__ import annotations
@@ -27,10 +28,15 @@ def test_program_does_not_notice(case, bench, ready, not_compared):
     bare = bench.bare(case)
     assert bare.status == case.status, f"without the library already: {bare}"
     assert re.search(case.shows, bare.stdout.decode(errors="replace")), f"without the library already: {bare}"
-    unsteady = differences(bench.bare(case), bare)
-    assert "status" not in unsteady, "another exit status without the library"
-    if unsteady:
-        not_compared(case, unsteady)
+    unsteady = set()
+
+    def run_bare_again():
+        unsteady.update(differences(bench.bare(case), bare))
+        assert "status" not in unsteady, "another exit status without the library"
+        if unsteady:
+            not_compared(case, sorted(unsteady))
+
+    run_bare_again()
     assert list(bench.spool.iterdir()) == []
 
     for setting, options in SETTINGS.items():
@@ -38,7 +44,9 @@ def test_program_does_not_notice(case, bench, ready, not_compared):
             continue
         bench.empty_spool()
         profiled = bench.profiled(case, options)
-        noticed = [part for part in differences(profiled, bare) if part not in unsteady]
+        if set(differences(profiled, bare)) - unsteady:
+            run_bare_again()
+        noticed = set(differences(profiled, bare)) - unsteady
         assert not noticed, f"{setting}: {', '.join(noticed)}\nbare: {bare}\nwith: {profiled}"
         left = list(bench.spool.iterdir())
         if setting == "disabled":

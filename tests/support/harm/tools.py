@@ -23,7 +23,7 @@ as_user psql -qtA -d postgres -c 'create table t as select g from generate_serie
 as_user psql -qtA -d nosuch 2>&1 | tail -c 30; as_user pg_ctl -s -m fast -D $data stop; echo $?; grep -cE 'FATAL|PANIC|WARNING' $data/log
 """
 CHROMIUM = """
-mkdir -m 777 $SHARED/c; cd $SHARED/c; echo '<html><body><p id=p></p><script>document.getElementById("p").textContent = [1, 2, 3].map(x => x * x) + " " + navigator.onLine</script></body></html>' > page.html
+mkdir -m 777 $SHARED/c; cd $SHARED/c; echo '<html><body><p id=p></p><script>for (let end = Date.now() + %d; Date.now() < end;); document.getElementById("p").textContent = [1, 2, 3].map(x => x * x) + " " + navigator.onLine</script></body></html>' > page.html
 HOME=$SHARED/c as_user chromium --headless %s --disable-gpu --no-first-run --user-data-dir=$SHARED/c/d --dump-dom file://$SHARED/c/page.html 2> /dev/null
 """
 VALGRIND = "valgrind -q --leak-check=full --show-leak-kinds=definite,indirect,possible --error-exitcode=9"
@@ -53,6 +53,6 @@ CASES = (
     Case("Open MPI: a rank leaves", f"{OPENMPI} leave", ("mpirun.openmpi",), ("mpi_end.openmpi",), status=3, shows="3 ranks", only_default=SLOW),
     *mpi("MPICH", MPICH, "mpich"),
     Case("PostgreSQL", POSTGRES, ("initdb", "pg_ctl", "psql"), shows="50000\\|1250025000", only_default=SLOW),
-    Case("Chromium", CHROMIUM % "--no-sandbox", ("chromium",), shows="1,4,9", only_default=ZYGOTE),
-    Case("Chromium in its sandbox", CHROMIUM % "", ("chromium",), probe="as_user unshare -Ur true", shows="1,4,9", only_default=ZYGOTE),
+    Case("Chromium", CHROMIUM % (0, "--no-sandbox"), ("chromium",), shows="1,4,9", only_default=ZYGOTE),
+    Case("Chromium in its sandbox", CHROMIUM % (2500, ""), ("chromium",), probe="as_user unshare -Ur true", shows="1,4,9", only_default=ZYGOTE),
 )  # fmt: skip
