@@ -115,9 +115,13 @@ def _short_records(log: ShortLog) -> Iterator[Record]:
     columns = [c.name for c in log.table.columns]
     value_at = np.searchsorted(log.pieces.piece, np.arange(len(log) + 1))
     function_at = np.searchsorted(log.functions[:, 0], np.arange(len(log) + 1))
+    word_at = np.searchsorted(log.words[:, 0], np.arange(len(log) + 1))
     for i in range(len(log)):
         values = range(int(value_at[i]), int(value_at[i + 1]))
         rows = log.functions[function_at[i] : function_at[i + 1]].tolist()
+        words = np.zeros(log.table.n_words, dtype=np.int64)
+        _, number, value = log.words[word_at[i] : word_at[i + 1]].T
+        words[number] = value
         yield (
             "short",
             {
@@ -130,6 +134,7 @@ def _short_records(log: ShortLog) -> Iterator[Record]:
                 "functions": {
                     log.table.functions[r[1]][0]: dict(zip(FUNCTION_FIELDS, r[2:], strict=True)) for r in rows
                 },
+                "words": {name: values.tolist() for name, values in log.table.named_words(words).items()},
             },
         )
     for problem in log.problems:
