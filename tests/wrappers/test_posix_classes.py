@@ -1,12 +1,12 @@
 """The class of a file follows its descriptor; bytes of each class end in the metrics of that class."""
 
-import subprocess
 import sys
 import uuid
 from pathlib import Path
 
 import pytest
 
+from support.file_classes import class_of
 from support.preload import MODES, PROGRAMS, counts, profile, run
 
 SPOOL_FILES = MODES["own spool file"]
@@ -17,19 +17,6 @@ def memory_file():
     path = Path("/dev/shm") / f"crosswind-test-{uuid.uuid4()}"
     yield path
     path.unlink(missing_ok=True)
-
-
-def file_system(path):
-    """Its type by name, as stat has it."""
-    return subprocess.run(["stat", "-f", "-c", "%T", path], check=True, capture_output=True, text=True).stdout.strip()
-
-
-def class_of(path):
-    """The class that a path in the tests must get."""
-    kind = file_system(path)
-    if kind == "tmpfs":
-        return "mem"
-    return "net" if kind.startswith(("nfs", "fuse", "v9fs", "smb", "cifs", "lustre")) else "disk"
 
 
 def total(found, metric):

@@ -65,7 +65,7 @@ struct xw_cursor {
     const FILE *stream; /* NULL: free */
     const char *read, *write;
 };
-enum { XW_CURSORS = 32 }; /* a newcomer takes the place of another stream, whose inlined calls are then lost once */
+enum { XW_CURSORS = 32 }; /* by descriptor; a newcomer takes the place of another, whose inlined calls are lost once */
 extern struct xw_cursor xw_cursors[XW_CURSORS] XW_HIDDEN;
 
 #pragma weak __libc_single_threaded
@@ -84,7 +84,7 @@ static inline int xw_streams_are_followed(void)
 
 static inline struct xw_cursor *xw_cursor_of(const FILE *stream)
 {
-    return &xw_cursors[((uintptr_t)stream >> 5 ^ (uintptr_t)stream >> 10) % XW_CURSORS];
+    return &xw_cursors[(unsigned)stream->_fileno % XW_CURSORS];
 }
 
 void xw_stream_catch_up_slow(struct xw_call call, FILE *stream, struct xw_cursor *cursor) XW_HIDDEN;
@@ -108,9 +108,8 @@ static inline void xw_stream_settle(FILE *stream)
 
 static inline void xw_stream_forget(const FILE *stream)
 {
-    struct xw_cursor *cursor = xw_cursor_of(stream);
-    if (cursor->stream == stream)
-        cursor->stream = NULL;
+    if (stream && xw_streams_are_followed() && xw_cursor_of(stream)->stream == stream)
+        xw_cursor_of(stream)->stream = NULL;
 }
 
 /* The process ends by exit: what lies in the buffer of standard output will be written. */
