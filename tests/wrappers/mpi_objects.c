@@ -201,6 +201,25 @@ static void packing(void)
     DO(MPI_Op_free, 0, 0, &op);
 }
 
+/* A call that fails is a call without bytes. Some builds of MPICH do not look at arguments; Open MPI 4.1 does not
+ * notice that a file system is full. */
+static void fail(void)
+{
+    int number = 7;
+#ifdef OPEN_MPI
+    expect("MPI_Send", 0, 0);
+    if (MPI_Send(&number, 1, MPI_INT, size + 5, 0, MPI_COMM_WORLD) == MPI_SUCCESS)
+        exit(5);
+#else
+    MPI_File full;
+    DO(MPI_File_open, 0, 0, MPI_COMM_SELF, "/dev/full", MPI_MODE_WRONLY, MPI_INFO_NULL, &full);
+    expect("MPI_File_write", 0, 0);
+    if (MPI_File_write(full, &number, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS)
+        exit(5);
+    DO(MPI_File_close, 0, 0, &full);
+#endif
+}
+
 static void attributes_and_errors(void)
 {
     int key, there, class, code, length, number = 7;
@@ -221,10 +240,7 @@ static void attributes_and_errors(void)
     DO(MPI_Error_class, 0, 0, code, &class);
     DO(MPI_Error_string, 0, 0, code, text, &length);
     DO(MPI_Comm_call_errhandler, 0, 0, MPI_COMM_WORLD, code);
-    /* A call that fails is a call without bytes. */
-    expect("MPI_Send", 0, 0);
-    if (MPI_Send(&number, 1, MPI_INT, size + 5, 0, MPI_COMM_WORLD) == MPI_SUCCESS)
-        exit(5);
+    fail();
     DO(MPI_Comm_set_errhandler, 0, 0, MPI_COMM_WORLD, before);
     DO(MPI_Errhandler_free, 0, 0, &handler);
     DO(MPI_Errhandler_free, 0, 0, &before);
@@ -263,6 +279,7 @@ static void info_and_ports(void)
 
 static void removed_names(void)
 {
+#ifndef MPI_ABI /* Intel's library for the MPI-5 ABI does not have them any more */
     int key, there, number = 7, lengths[1] = {2};
     void *value;
     MPI_Aint address, places[1] = {0};
@@ -288,6 +305,7 @@ static void removed_names(void)
     DO(MPI_Type_free, 0, 0, &type);
     DO(MPI_Type_struct, 0, 0, 1, lengths, places, types, &type);
     DO(MPI_Type_free, 0, 0, &type);
+#endif
 }
 
 int main(int argc, char **argv)

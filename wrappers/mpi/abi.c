@@ -45,6 +45,7 @@ static void find_functions(struct xw_mpi *mpi)
         XW_FUNCTION(type_size_x, "Type_size_c"),
         XW_FUNCTION(type_size_x, "Type_size_x"), /* the older name of the same */
         XW_FUNCTION(type_get_envelope, "Type_get_envelope"),
+        XW_FUNCTION(type_get_envelope_c, "Type_get_envelope_c"),
         XW_FUNCTION(get_count, "Get_count"),
         XW_FUNCTION(get_elements_x, "Get_elements_c"),
         XW_FUNCTION(get_elements_x, "Get_elements_x"), /* the older name of the same */

@@ -42,6 +42,8 @@ struct xw_mpi {
     int (*type_size)(xw_word type, int32_t *size);
     int (*type_size_x)(xw_word type, int64_t *size);
     int (*type_get_envelope)(xw_word type, int32_t *integers, int32_t *addresses, int32_t *types, int32_t *combiner);
+    int (*type_get_envelope_c)(xw_word type, int64_t *integers, int64_t *addresses, int64_t *counts, int64_t *types,
+                               int32_t *combiner);
     int (*get_count)(xw_word status, xw_word type, int32_t *count);
     int (*get_elements_x)(xw_word status, xw_word type, int64_t *count);
     int (*comm_get_errhandler)(xw_word comm, xw_word *handler);

@@ -4,11 +4,17 @@ uint64_t xw_mpi_type_cache[XW_MPI_TYPE_CACHE];
 
 /* --- datatypes --- */
 
+/* For a type that was made with large counts the plain form is an error, which ends the program: it is asked only where
+ * there are no such types. */
 static int is_predefined(xw_word type)
 {
-    int32_t integers, addresses, types, combiner = -1;
-    return xw_mpi.type_get_envelope && !xw_mpi.type_get_envelope(type, &integers, &addresses, &types, &combiner) &&
-           combiner == xw_mpi.combiner_named;
+    int64_t large[4];
+    int32_t plain[3], combiner = -1;
+    if (xw_mpi.type_get_envelope_c)
+        xw_mpi.type_get_envelope_c(type, &large[0], &large[1], &large[2], &large[3], &combiner);
+    else if (xw_mpi.type_get_envelope)
+        xw_mpi.type_get_envelope(type, &plain[0], &plain[1], &plain[2], &combiner);
+    return combiner == xw_mpi.combiner_named;
 }
 
 uint64_t xw_mpi_type_size_slow(xw_word type)
