@@ -70,6 +70,12 @@ static void parse_text(const char *value, void *field, size_t size)
         xw_copy(field, size, value);
 }
 
+static void parse_in_place(const char *value, void *field, size_t size)
+{
+    (void)size;
+    *(const char **)field = value;
+}
+
 static void parse_digest(const char *value, void *field, size_t size)
 {
     (void)size;
@@ -102,7 +108,8 @@ static const struct option options[] = {
     OPTION("CROSSWIND_HELPER_AFTER", parse_ms, helper_after_ms),
     OPTION("CROSSWIND_DIGEST_WAIT", parse_ms, digest_wait_ms),
     OPTION("CROSSWIND_EVENTS", parse_text, events),
-    OPTION("CROSSWIND_SKIP", parse_text, skip),
+    OPTION("CROSSWIND_SKIP", parse_in_place, skip),
+    OPTION("CROSSWIND_SKIP_SITE", parse_in_place, skip_site),
     OPTION("CROSSWIND_URL", parse_text, url),
     OPTION("OMP_NUM_THREADS", parse_text, omp_num_threads),
     OPTION("PMIX_NAMESPACE", parse_text, job_id), /* of the launcher alone: better than nothing */
@@ -131,6 +138,8 @@ static void set_defaults(struct xw_config *config)
         .timing = 1,
         .helper_after_ms = 2000,
         .digest_wait_ms = 5000,
+        .skip = "",
+        .skip_site = "",
         .rank = -1,
     };
     xw_copy(config->spool, sizeof config->spool, "/dev/shm/crosswind");

@@ -18,7 +18,9 @@ struct xw_config {
     uint64_t helper_after_ms; /* CROSSWIND_HELPER_AFTER: age at which the helper thread may start, ms */
     uint64_t digest_wait_ms;  /* CROSSWIND_DIGEST_WAIT: how long rank 0 waits for the other ranks' numbers, ms */
     char events[128];         /* CROSSWIND_EVENTS: processor events, by the names of the metric table */
-    char skip[256];           /* CROSSWIND_SKIP: base names of executables to leave alone, comma-separated */
+    const char *skip;         /* CROSSWIND_SKIP: executables to leave alone (skip.h). In the environment itself: of any
+                                 length, and there only while the options are read */
+    const char *skip_site;    /* CROSSWIND_SKIP_SITE: the same, of the site; a user's list does not replace it */
     char job_id[64];          /* of CROSSWIND_JOB_ID or the batch system's variable */
     char step_id[64];
     int rank;      /* of the launcher's variable; -1: none */

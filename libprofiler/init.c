@@ -22,6 +22,7 @@
 #include "process.h"
 #include "segment.h"
 #include "short.h"
+#include "skip.h"
 #include "text.h"
 
 #define NEXT_OBJECT ((void *)-1L) /* RTLD_NEXT */
@@ -34,29 +35,15 @@ void *xw_next(const char *name) { return dlsym ? dlsym(NEXT_OBJECT, name) : NULL
 
 /* --- start --- */
 
-static int list_names(const char *list, const char *name)
-{
-    while (*list) {
-        const char *at = name;
-        while (*list && *list != ',' && *list == *at)
-            list++, at++;
-        if (!*at && (!*list || *list == ','))
-            return 1;
-        while (*list && *list != ',')
-            list++;
-        list += *list == ',';
-    }
-    return 0;
-}
-
-static int is_skipped(const char *skip)
+static int is_skipped(const struct xw_config *config)
 {
     char exe[512];
-    if (!*skip)
+    if (!*config->skip && !*config->skip_site)
         return 0;
     long n = xw_syscall(SYS_readlink, "/proc/self/exe", exe, sizeof exe - 1);
     exe[xw_failed(n) ? 0 : n] = 0;
-    return list_names(skip, xw_basename(exe));
+    const char *name = xw_basename(exe);
+    return xw_is_listed(config->skip, name) || xw_is_listed(config->skip_site, name);
 }
 
 /* Whether a second thread would be in the way from the start: a filter on system calls, or other rights than the
@@ -70,8 +57,9 @@ static int helper_is_unwanted(void)
 static void read_options(char **environment)
 {
     xw_config_read(&xw_config, environment);
-    if (is_skipped(xw_config.skip))
+    if (is_skipped(&xw_config))
         xw_config.disable = 1;
+    xw_config.skip = xw_config.skip_site = ""; /* the program may change its environment */
     if (xw_config.disable)
         __atomic_store_n(&xw_sealed, 1, __ATOMIC_SEQ_CST);
     else

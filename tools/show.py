@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["show_command"]
 
 MAX_ROWS = 40  # of processes, functions: what a person reads
+MORE_THAN_ONE = 1.1  # threads at work from which it is worth a line
 
 
 @click.command("show")
@@ -53,13 +54,14 @@ def show_command(profile: Path, as_json: bool, slices: bool, segments: bool, tex
 def document(profile: Profile, *, slices: bool = False, segments: bool = False) -> dict[str, Any]:
     """The document of `show --json`, with what was asked for beside it.
 
-    slices: `slices.rates` {series: {title, unit, values}}, null in gaps. segments: `segment_table`, [rank][segment].
+    slices: `slices.rates` {series: {title, unit, values}}, null in gaps;
+    `slices.time_s` {category: [process][slice]}. segments: `segment_table`, [rank][segment].
     """
     from crosswind.profile.summary import summarize
 
     result = summarize(profile)
     if slices:
-        result["slices"] = {**result["slices"], "rates": _rates(profile)}
+        result["slices"] = {**result["slices"], "rates": _rates(profile), "time_s": _time_by_slice(profile)}
     if segments:
         result["segment_table"] = _segment_columns(profile)
     return result
@@ -95,6 +97,12 @@ def _rates(profile: Profile) -> dict[str, dict[str, Any]]:
         }
         for series in available(profile.slices)
     }
+
+
+def _time_by_slice(profile: Profile) -> dict[str, list[list[float]]]:
+    from crosswind.profile.timesplit import time_split
+
+    return {name: (values / 1e9).tolist() for name, values in time_split(profile).items()}
 
 
 def _with_nulls(values: np.ndarray) -> list[float | None]:
@@ -137,6 +145,8 @@ def _print_slices(profile: Profile) -> None:
 def _print_summary(summary: dict[str, Any]) -> None:
     _print_job(summary)
     _print_processes(summary["processes"])
+    _print_threads(summary["processes"])
+    _print_time(summary["time_s"]["job"])
     _print_totals(summary["totals"])
     _print_functions(summary["functions"])
     _print_access(summary["access"])
@@ -161,6 +171,42 @@ def _print_processes(processes: list[dict[str, Any]]) -> None:
     print_table(("rank", "host", "pid", "program", "times", "ended"), rows, f"processes ({total})")
     if len(processes) > MAX_ROWS:
         click.echo(f"... and {len(processes) - MAX_ROWS} more rows: --json has all")
+
+
+def _print_threads(processes: list[dict[str, Any]]) -> None:
+    """How many threads were at work: of each process that lived for a while and used more than one, or was asked to."""
+    rows, remarks = [], []
+    for p in processes:
+        at_work = p["threads"]
+        if at_work is None or not (at_work["asked"] or (at_work["busiest"] or 0) > MORE_THAN_ONE):
+            continue
+        numbers = (at_work["effective"], at_work["average"], at_work["busiest"])
+        texts = ("-" if n is None else f"{n:.2f}" for n in numbers)
+        rows.append((_rank(p), p["exe"], *texts, p["omp_num_threads"] or "-"))
+        if at_work["remark"]:
+            remarks.append(f"{_rank(p)} {p['exe']}: {at_work['remark']}")
+    if rows:
+        header = ("rank", "program", "CPU/run time", "average slice", "busiest slice", "OMP_NUM_THREADS")
+        print_table(header, rows[:MAX_ROWS], "threads at work")
+    for remark in remarks[:MAX_ROWS]:
+        click.echo(one_line(remark))
+
+
+def _rank(process: dict[str, Any]) -> str:
+    return "-" if process["rank"] is None else str(process["rank"])
+
+
+def _print_time(seconds: dict[str, float]) -> None:
+    from crosswind.profile.timesplit import CATEGORIES
+
+    whole = sum(seconds.values())
+    rows = [
+        (CATEGORIES[name], si(value, "s"), f"{100 * value / whole:.1f} %")
+        for name, value in seconds.items()
+        if value > 0
+    ]
+    if rows:
+        print_table(("time of all threads", "sum", "part"), rows, "where the time went")
 
 
 def _print_totals(totals: dict[str, dict[str, float]]) -> None:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from crosswind.profile.access import access_by_class, file_counts_by_class, pattern
 from crosswind.profile.metrics import LOST
 from crosswind.profile.model import Process, Profile
+from crosswind.profile.threads import ThreadsAtWork, threads_at_work
+from crosswind.profile.timesplit import time_split
 
 __all__ = ["summarize", "summarize_access"]
 
@@ -22,12 +24,14 @@ def summarize(profile: Profile) -> dict[str, Any]:
     """The summary of a profile, in plain Python types. Times are seconds, instants seconds of UTC, unless named else.
 
     totals: per metric sum, min, avg and max over the processes (a process that has none of a metric counts 0).
+    time_s: where the threads' time went. processes[].threads: how many threads were at work (threads.py).
     functions: calls, bytes_out, bytes_in and time_s, summed over the processes. access: see summarize_access.
     """
     return {
         "job": _job(profile),
         "processes": [
-            _process(p, bool(partial)) for p, partial in zip(profile.processes, profile.partial, strict=True)
+            _process(p, bool(partial), at_work)
+            for p, partial, at_work in zip(profile.processes, profile.partial, threads_at_work(profile), strict=True)
         ],
         "slices": {
             "length_s": profile.slice_ns / SECOND_NS,
@@ -36,6 +40,7 @@ def summarize(profile: Profile) -> dict[str, Any]:
             "covered_s": int(profile.covered_ns.sum()) / SECOND_NS,
         },
         "totals": _totals(profile),
+        "time_s": _time(profile),
         "functions": {name: _function(q.sum(axis=0, dtype=np.int64).tolist()) for name, q in profile.functions.items()},
         "access": summarize_access(profile.access),
         "segments": _segments(profile),
@@ -66,7 +71,7 @@ def _job(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _process(process: Process, partial: bool) -> dict[str, Any]:
+def _process(process: Process, partial: bool, at_work: ThreadsAtWork | None) -> dict[str, Any]:
     return {
         "host": process.host,
         "pid": process.pid,
@@ -80,6 +85,17 @@ def _process(process: Process, partial: bool) -> dict[str, Any]:
         "partial": partial,
         "counters": process.counters,
         "lost": dict(process.lost),
+        "omp_num_threads": process.omp_num_threads,
+        "threads": None if at_work is None else {**asdict(at_work), "remark": at_work.remark},
+    }
+
+
+def _time(profile: Profile) -> dict[str, Any]:
+    """Thread time in seconds by category (timesplit.py): of the job, and [process] in the order of the processes."""
+    seconds = {name: values.sum(axis=1) / SECOND_NS for name, values in time_split(profile).items()}
+    return {
+        "job": {name: float(values.sum()) for name, values in seconds.items()},
+        "processes": {name: values.tolist() for name, values in seconds.items()},
     }
 
 

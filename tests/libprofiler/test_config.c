@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "skip.h"
 
 static struct xw_config read_all(const char *const *environment)
 {
@@ -79,12 +80,33 @@ static void test_batch_systems(void **state)
     assert_int_equal(READ("PMI_RANK=99999999999").rank, -1);
 }
 
+static void test_lists_of_executables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *name;
+        int listed;
+    } cases[] = {
+        {"", "lmp", 0},           {"lmp", "lmp", 1},         {"lmp", "lmp2", 0},        {"lmp2", "lmp", 0},
+        {"a,lmp,b", "lmp", 1},    {"a, lmp", "lmp", 0},      {",,lmp,", "lmp", 1},      {",", "", 0},
+        {"*", "anything", 1},     {"python*", "python3", 1}, {"python?", "python3", 1}, {"python?", "python", 0},
+        {"*.exe", "a.exe", 1},    {"*.exe", "exe", 0},       {"a*b*c", "aXbYbZc", 1},   {"a*b*c", "aXbYbZ", 0},
+        {"x,*a*,y", "banana", 1}, {"*a,b", "banana", 1},     {"*a,b", "bananb", 0},     {"**", "", 1},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (xw_is_listed(cases[i].list, cases[i].name) != cases[i].listed)
+            fail_msg("list '%s', name '%s'", cases[i].list, cases[i].name);
+    assert_string_equal(READ("CROSSWIND_SKIP=a,b").skip, "a,b");
+    assert_string_equal(READ("CROSSWIND_SKIP_SITE=c").skip_site, "c");
+    assert_string_equal(READ("CROSSWIND_SKIP_SITE=c").skip, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),      cmocka_unit_test(test_durations),
         cmocka_unit_test(test_switches),      cmocka_unit_test(test_too_long_text_is_refused),
-        cmocka_unit_test(test_batch_systems),
+        cmocka_unit_test(test_batch_systems), cmocka_unit_test(test_lists_of_executables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,8 @@ def test_a_launcher_does_not_make_every_minimum_zero():
         profile,
         processes=(*profile.processes, launcher),
         totals={name: np.append(values, 0) for name, values in profile.totals.items()},
+        slices={name: np.pad(values, ((0, 1), (0, 0))) for name, values in profile.slices.items()},
+        covered_ns=np.pad(profile.covered_ns, ((0, 1), (0, 0))),
     )
     total = summarize(with_launcher)["totals"]["mpi_p2p_calls"]
     assert (total["min"], total["max"], total["sum"]) == (ranks.min(), ranks.max(), ranks.sum())
