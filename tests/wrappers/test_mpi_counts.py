@@ -10,7 +10,7 @@ import pytest
 from support import mpi_runs
 from support.preload import ROOT
 
-COUNTED = ["mpi_coll", "mpi_io", "mpi_neighbours", "mpi_objects", "mpi_p2p", "mpi_rma"]
+COUNTED = ["mpi_coll", "mpi_io", "mpi_neighbours", "mpi_objects", "mpi_p2p", "mpi_queries", "mpi_rma"]
 LARGE = [f"{name}_large" for name in COUNTED]  # the same through the large-count forms, where MPI has them
 
 
