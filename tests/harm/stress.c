@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORKERS = 4, BLOCK = 4096 };
+enum { WORKERS = 4, BLOCK = 4096, USES_PER_ROUND = 50, PAUSE_US = 50000 };
 
 extern char **environ;
 struct truth *truth;
@@ -307,9 +307,10 @@ static void *work(void *argument)
                                             jump_out_of_read, cancel_thread, load_library};
     seed = (unsigned)(uintptr_t)argument * 7919u + 1u;
     while (time(NULL) < deadline) {
-        for (int i = 0; i < 20; i++)
+        for (int i = 0; i < USES_PER_ROUND; i++)
             uses[pick(USES)]();
         actions[pick(sizeof actions / sizeof *actions)]();
+        usleep(PAUSE_US); /* some ten processes a second: in an hour their log stays below its limit */
     }
     return NULL;
 }
