@@ -173,11 +173,19 @@ static void leave_own(struct xw_thread_block *block, unsigned function, unsigned
     xw_add_quad(&block->function[function], 1, out, in, ticks);
 }
 
-/* The block of a call that was plain when it began and whose thread has not counted since the generation changed: NULL
- * when it is gone. */
-static struct xw_thread_block *block_of_plain_call(void)
+/*
+ * Where a call ends that did not begin or end as a plain one: in the block that its thread has now, to which it moved
+ * with it. NULL: it began in the parent of this process, and its block is gone. (A vfork child counts into the shared
+ * block while the thread's own words are its parent's.)
+ */
+static struct xw_thread_block *block_to_leave(uintptr_t slow)
 {
-    return was_published(&xw_hot) ? xw_thread.block : NULL;
+    struct xw_thread_block *entered = (struct xw_thread_block *)(slow & ~(uintptr_t)XW_CALL_FLAGS);
+    if (!xw_hot.generation)
+        return NULL;
+    if (entered && entered == xw_spool_block(&xw_process->spool, 0))
+        return entered;
+    return xw_thread.generation == xw_hot.generation || was_published(&xw_hot) ? xw_thread.block : NULL;
 }
 
 void xw_leave_slow(uintptr_t slow, uint64_t begin, unsigned function, unsigned group, uint64_t out, uint64_t in)
@@ -185,8 +193,7 @@ void xw_leave_slow(uintptr_t slow, uint64_t begin, unsigned function, unsigned g
     if (slow && !(slow & XW_CALL_COUNTS))
         return;
     const int owns_time = !slow || (slow & XW_CALL_OWNS_TIME);
-    struct xw_thread_block *block =
-        slow ? (struct xw_thread_block *)(slow & ~(uintptr_t)XW_CALL_FLAGS) : block_of_plain_call();
+    struct xw_thread_block *block = block_to_leave(slow);
     *(owns_time ? &xw_thread.outermost : &xw_thread.inner) = 0;
     if (!block)
         return;

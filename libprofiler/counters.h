@@ -63,7 +63,7 @@ extern __thread struct xw_thread_state xw_thread XW_HIDDEN __attribute__((tls_mo
 #define XW_NO_TICKET 3u /* is no generation */
 
 /* The mark of a POSIX call around everything: while it stands, the thread's POSIX calls do not count. */
-#define XW_MARK_SILENT (UINTPTR_MAX - 1)
+#define XW_MARK_SILENT (UINTPTR_MAX - 7 + XW_LAYER_POSIX)
 
 /*
  * What all threads of the process share and the hot path reads. It lies in pages that a forked child finds zeroed

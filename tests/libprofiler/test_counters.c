@@ -169,6 +169,97 @@ static void test_a_vfork_child_leaves_the_thread_its_block(void **state)
     assert_int_equal(call.block->head.tid, getpid());
 }
 
+/* The file is made while a call runs: the call is published where the thread counts from then on, and ends there. */
+static __attribute__((noinline)) void inner_read(void)
+{
+    struct xw_call call = xw_enter_posix(0, XW_G_POSIX_NET_READ);
+    assert_true(call.outermost);
+    assert_false(call.owns_time);
+    xw_leave(call, 0, XW_G_POSIX_NET_READ, 0, 1);
+}
+
+static void test_a_running_call_moves_with_its_thread(void **state)
+{
+    (void)state;
+    struct xw_totals before, after;
+    xw_totals_read(&before);
+    struct xw_call call = xw_enter_mpi(0, XW_G_MPI_IO);
+    struct xw_thread_block *old = xw_thread.block, *own;
+    const uint64_t since = old->head.call_since;
+    __atomic_fetch_add(&xw_hot.generation, XW_PUBLISHED, __ATOMIC_RELEASE);
+    old->head.tid = 0; /* as if the blocks were new ones */
+    inner_read();
+    own = xw_thread.block;
+    assert_ptr_not_equal(own, old);
+    assert_int_equal(old->head.call_group, 0);
+    assert_int_equal(own->head.call_group, XW_G_MPI_IO + 1);
+    assert_true(own->head.call_since == since);
+    xw_leave(call, 0, XW_G_MPI_IO, 0, 0);
+    assert_int_equal(own->head.call_group, 0);
+    assert_int_equal(xw_thread.outermost, 0);
+    xw_totals_read(&after);
+    assert_int_equal(after.group[XW_G_MPI_IO].calls - before.group[XW_G_MPI_IO].calls, 1);
+    assert_int_equal(after.group[XW_G_POSIX_NET_READ].calls - before.group[XW_G_POSIX_NET_READ].calls, 1);
+}
+
+/* The same without a call inside: it ends in the block in which it began. */
+static void test_a_call_ends_after_the_file_was_made(void **state)
+{
+    (void)state;
+    struct xw_totals before, after;
+    xw_totals_read(&before);
+    struct xw_call call = xw_enter_posix(0, XW_G_POSIX_PIPE_READ);
+    struct xw_thread_block *old = xw_thread.block;
+    __atomic_fetch_add(&xw_hot.generation, XW_PUBLISHED, __ATOMIC_RELEASE);
+    xw_leave(call, 0, XW_G_POSIX_PIPE_READ, 0, 1);
+    assert_int_equal(old->head.call_group, 0);
+    xw_totals_read(&after);
+    assert_int_equal(after.group[XW_G_POSIX_PIPE_READ].calls - before.group[XW_G_POSIX_PIPE_READ].calls, 1);
+}
+
+/* A signal handler forks while a call runs, and returns in the child too: there the thread's block is gone. */
+static void test_a_child_leaves_its_parents_call(void **state)
+{
+    (void)state;
+    struct xw_call call = xw_enter_posix(0, XW_G_POSIX_PIPE_READ);
+    pid_t child = fork();
+    xw_leave(call, 0, XW_G_POSIX_PIPE_READ, 0, 1);
+    if (!child) {
+        struct xw_call own = xw_enter_posix(0, XW_G_POSIX_PIPE_WRITE);
+        int good = own.outermost && own.owns_time && own.block->head.tid == (uint32_t)getpid();
+        xw_leave(own, 0, XW_G_POSIX_PIPE_WRITE, 1, 0);
+        _exit(good && own.block->group[XW_G_POSIX_PIPE_READ].calls == 0 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* POSIX calls inside MPI calls are told apart from a segment's own I/O, and PAPI's are not counted at all. */
+static void test_calls_inside_and_silence(void **state)
+{
+    (void)state;
+    xw_thread_block_slow();
+    struct xw_thread_block *block = xw_thread.block;
+    struct xw_call call = xw_enter_mpi(0, XW_G_MPI_IO);
+    block->head.io_seen = 0;
+    const uint64_t calls = block->head.inside_calls, bytes = block->head.inside_bytes;
+    inner_read();
+    assert_int_equal(block->head.inside_calls - calls, 1);
+    assert_int_equal(block->head.inside_bytes - bytes, 1);
+    assert_int_equal(block->head.io_seen, 0);
+    xw_leave(call, 0, XW_G_MPI_IO, 0, 0);
+    call = xw_enter_posix(0, XW_G_POSIX_NET_READ);
+    xw_leave(call, 0, XW_G_POSIX_NET_READ, 0, 1);
+    assert_int_equal(block->head.io_seen, 1);
+    xw_thread.outermost = XW_MARK_SILENT;
+    call = xw_enter_posix(0, XW_G_POSIX_NET_READ);
+    assert_false(call.outermost);
+    xw_leave(call, 0, XW_G_POSIX_NET_READ, 0, 1);
+    assert_int_equal(xw_thread.outermost, XW_MARK_SILENT);
+    xw_thread.outermost = 0;
+}
+
 /* The chunk table is bounded: its entries must hold the slices of jobs that run for weeks. */
 static void test_the_slice_log_grows_in_growing_steps(void **state)
 {
@@ -211,8 +302,12 @@ int main(void)
         cmocka_unit_test(test_sums_are_exact),
         cmocka_unit_test(test_nested_calls),
         cmocka_unit_test(test_abandoned_call),
+        cmocka_unit_test(test_calls_inside_and_silence),
+        cmocka_unit_test(test_a_child_leaves_its_parents_call),
         cmocka_unit_test(test_a_vfork_child_leaves_the_thread_its_block),
         cmocka_unit_test(test_the_slice_log_grows_in_growing_steps),
+        cmocka_unit_test(test_a_call_ends_after_the_file_was_made),
+        cmocka_unit_test(test_a_running_call_moves_with_its_thread),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
