@@ -36,7 +36,7 @@
  *     records         right behind the table text, to the end of the file: {length, crc, payload} as in a log, aligned
  * to 4
  *
- * Each record is one O_APPEND write. A torn or foreign record ends what can be read.
+ * Each record is one O_APPEND write. A reader steps over a torn one.
  */
 #ifndef XW_FORMAT_H
 #define XW_FORMAT_H

@@ -13,7 +13,7 @@ from crosswind.profile import layout, varint
 from crosswind.profile.container import check_header, header_instant, header_text, read_file, read_table
 from crosswind.profile.errors import FormatError
 from crosswind.profile.fold import Pieces
-from crosswind.profile.records import MAX_RECORDS, MAX_VALUE, fixed, numbered, prefix, walk
+from crosswind.profile.records import MAX_RECORDS, MAX_VALUE, RECORD, fixed, numbered, prefix, walk
 from crosswind.profile.table import Table, TableError
 
 __all__ = ["ShortLog", "read_short_log"]
@@ -22,6 +22,8 @@ HEAD = 7  # numbers in front of the name: pid, parent, rank + 1, state, begin, d
 MAX_HEAD = 10 * HEAD
 MAX_NAME = 64
 FUNCTION_STRIDE = 5  # number, calls, bytes out, bytes in, ns
+MAX_DAMAGES = 16  # stretches that are stepped over
+MAX_CANDIDATES = 4096  # places where a record might begin behind one
 MAX_DURATION_NS = 86_400_000_000_000
 
 Ints = NDArray[np.int64]
@@ -96,6 +98,7 @@ def _records(body: bytes, table: Table, slice_ns: int) -> tuple[Ints, list[bytes
     """Heads [process, 7], names, pieces, functions and words of all records before the first that can't be believed."""
     n_columns, n_functions = len(table.columns), len(table.functions)
     longest = MAX_HEAD + MAX_NAME + 10 * (3 + 2 * n_columns + FUNCTION_STRIDE * n_functions + 2 * table.n_words)
+    body, skipped = _without_damage(body, longest)
     starts, lengths, crcs, complaint = walk(body, longest, MAX_RECORDS)
     data = np.frombuffer(body, dtype=np.uint8)
     n = prefix(varint.crc32c(data, starts, lengths) == crcs)
@@ -104,7 +107,7 @@ def _records(body: bytes, table: Table, slice_ns: int) -> tuple[Ints, list[bytes
     kinds = [(n_columns, 2), (n_functions, FUNCTION_STRIDE), *([(table.n_words, 2)] if table.n_words else [])]
     lists, possible = _lists(rest, good, kinds)
     end = prefix(good & possible)
-    problems = []
+    problems = [f"{skipped} bytes of short processes dropped: damaged"] if skipped else []
     if end < starts.size or complaint:
         problems.append(f"{starts.size - end} records of short processes and what follows them dropped: damaged")
     head = head[:end]
@@ -114,6 +117,43 @@ def _records(body: bytes, table: Table, slice_ns: int) -> tuple[Ints, list[bytes
     begin, duration = head[:, 4], head[:, 5]
     pieces = Pieces(begin // slice_ns, begin, begin + duration, *columns.T)
     return head, names, pieces, functions, words, problems
+
+
+def _without_damage(body: bytes, longest: int) -> tuple[bytes, int]:
+    """The log without its damaged stretches, as far as a good record follows them soon, and how many bytes they were.
+
+    A record that was torn off, or damaged, hides only itself: each later one was written apart from it.
+    """
+    parts, skipped = [], 0
+    for _ in range(MAX_DAMAGES):
+        starts, lengths, crcs, complaint = walk(body, longest, MAX_RECORDS)
+        data = np.frombuffer(body, dtype=np.uint8)
+        n = prefix(varint.crc32c(data, starts, lengths) == crcs)
+        if n == starts.size and not complaint:
+            break
+        bad = int(starts[n - 1] + (lengths[n - 1] + 3 & ~3)) if n else 0
+        good = _next_record(body, bad, longest)
+        if good < 0:
+            break
+        parts.append(body[:bad])
+        skipped += good - bad
+        body = body[good:]
+    return b"".join([*parts, body]), skipped
+
+
+def _next_record(body: bytes, bad: int, longest: int) -> int:
+    """Where behind `bad` the next record begins whose checksum agrees, at any byte; -1: not in reach."""
+    window = np.frombuffer(body[bad + 1 : bad + 1 + 2 * longest], dtype=np.uint8)
+    if window.size <= RECORD.size:
+        return -1
+    words = np.lib.stride_tricks.sliding_window_view(window, 8).copy().view("<u4").astype(np.int64)
+    at = np.arange(len(words)) + bad + 1
+    length = words[:, 0]
+    possible = np.flatnonzero((length >= HEAD) & (length <= longest) & (at + RECORD.size + length <= len(body)))
+    possible = possible[:MAX_CANDIDATES]
+    data = np.frombuffer(body, dtype=np.uint8)
+    found = varint.crc32c(data, at[possible] + RECORD.size, length[possible]) == words[possible, 1]
+    return int(at[possible][found][0]) if found.any() else -1
 
 
 def _heads(data: NDArray[np.uint8], starts: Ints, lengths: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:

@@ -81,6 +81,16 @@ def test_a_damaged_record_ends_the_log(tmp_path, at):
     assert "dropped" in log.problems[0]
 
 
+@pytest.mark.parametrize("torn", [1, 2, 3, 9, 30])
+def test_a_torn_record_hides_no_later_one(tmp_path, torn):
+    first, second = (write_log(tmp_path, some(n)).read_bytes() for n in (3, 5))
+    path = tmp_path / "both.xwl"
+    path.write_bytes(first[:-torn] + second[len(write_log(tmp_path, []).read_bytes()) :])
+    log = read_short_log(path)
+    assert len(log) in (7, 8)  # the torn one may have lost nothing but its padding
+    assert "bytes of short processes dropped" in log.problems[0]
+
+
 def test_a_torn_record_ends_the_log(tmp_path):
     path = write_log(tmp_path, some(5))
     path.write_bytes(path.read_bytes()[:-5])
