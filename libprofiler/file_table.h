@@ -22,8 +22,8 @@
 enum xw_file_bit {
     XW_FILE_READ = 1,
     XW_FILE_WRITTEN = 2,
-    XW_FILE_LOCAL = 4, /* the identity holds on this node only */
-    XW_FILE_CLASS = 8, /* times enum xw_class */
+    XW_FILE_LOCAL = 4,    /* the identity holds on this node only */
+    XW_FILE_CLASS = 8,    /* times enum xw_class */
     XW_FILE_APPENDS = 64, /* opened with O_APPEND; never in the table */
     XW_FILE_IDENTITY = 256
 };
@@ -43,13 +43,14 @@ struct xw_direction {
  */
 struct xw_descriptor {
     uint64_t file;
-    int64_t position; /* of the next request that names no offset; of a stream: as its user sees it */
+    int64_t position;                 /* of the next request that names no offset; of a stream: as its user sees it */
     struct xw_direction direction[2]; /* reading, writing */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct xw_descriptor) == 64, "one cache line");
 
-/* Note in the table that a file (one that is known) was read or written. Returns 0 when there is no room. Any thread. */
+/* Note in the table that a file (one that is known) was read or written. Returns 0 when there is no room. Any thread.
+ */
 int xw_files_note(uint64_t table[XW_N_FILES], uint64_t file) XW_HIDDEN;
 /* Copy what is new. */
 void xw_files_copy(uint64_t to[XW_N_FILES], const uint64_t from[XW_N_FILES]) XW_HIDDEN;

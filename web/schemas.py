@@ -9,8 +9,8 @@ from crosswind.web.figures import SIZES
 from crosswind.web.palette import THEMES
 
 __all__ = [
-    "AccessAnswer", "BackgroundAnswer", "FigureArguments", "JobAnswer", "JobList", "JobListArguments", "JobPageArguments",
-    "TimelineAnswer", "TimelineArguments",
+    "AccessAnswer", "BackgroundAnswer", "FigureArguments", "JobAnswer", "JobList", "JobListArguments",
+    "JobPageArguments", "TimelineAnswer", "TimelineArguments",
 ]  # fmt: skip
 
 MAX_PAGE = 200

@@ -115,10 +115,9 @@ def count_files(tables: Sequence[tuple[str, NDArray[np.uint64]]]) -> dict[str, I
     cls = ((words >> np.uint64(CLASS_SHIFT)) & np.uint64(CLASS_MASK)).astype(np.int64)
     use = (words & np.uint64(READ | WRITTEN)).astype(np.int64)
     known = (use > 0) & (cls < len(FILE_CLASSES))
-    process, place, cls, use, words = (a[known] for a in (process, place, cls, use, words))
-    _, file = np.unique(
-        np.stack((place, cls, (words >> np.uint64(IDENTITY_SHIFT)).astype(np.int64))), axis=1, return_inverse=True
-    )
+    identity = (words >> np.uint64(IDENTITY_SHIFT)).astype(np.int64)
+    process, place, cls, use, identity = process[known], place[known], cls[known], use[known], identity[known]
+    _, file = np.unique(np.stack((place, cls, identity)), axis=1, return_inverse=True)
     file = file.reshape(-1)
     users = np.bincount(file)
     together = np.zeros(users.size, dtype=np.int64)

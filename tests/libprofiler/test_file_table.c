@@ -1,6 +1,6 @@
 /*
- * The table of files: what is noted is there once, with all its bits; a full neighbourhood refuses; threads that note the
- * same files leave one entry each.
+ * The table of files: what is noted is there once, with all its bits; a full neighbourhood refuses; threads that note
+ * the same files leave one entry each.
  */
 #include "unit.h"
 

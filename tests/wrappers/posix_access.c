@@ -233,9 +233,15 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"open_write_close", open_write_close}, {"write_seek", write_seek}, {"aggregate_write", aggregate_write},
-    {"strides", strides}, {"duplicate", duplicate}, {"append", append}, {"failures", failures},
-    {"from_one_to_another", from_one_to_another}, {"streams", streams},
+    {"open_write_close", open_write_close},
+    {"write_seek", write_seek},
+    {"aggregate_write", aggregate_write},
+    {"strides", strides},
+    {"duplicate", duplicate},
+    {"append", append},
+    {"failures", failures},
+    {"from_one_to_another", from_one_to_another},
+    {"streams", streams},
 };
 
 static void report(void)

@@ -168,12 +168,8 @@ static void a_sealed_process_asks_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(file_systems),
-        cmocka_unit_test(descriptors),
-        cmocka_unit_test(names),
-        cmocka_unit_test(files),
-        cmocka_unit_test(bad_pointers),
-        cmocka_unit_test(a_sealed_process_asks_nothing),
+        cmocka_unit_test(file_systems), cmocka_unit_test(descriptors),  cmocka_unit_test(names),
+        cmocka_unit_test(files),        cmocka_unit_test(bad_pointers), cmocka_unit_test(a_sealed_process_asks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

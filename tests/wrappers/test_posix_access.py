@@ -19,6 +19,7 @@ CASES = (
     "from_one_to_another", "streams",
 )  # fmt: skip
 PYTHON = os.path.realpath(sys.executable)  # not the environment's, whose start reads more
+OF_LIBC = re.compile(r"\.so(\.|$)|/ld\.so\.cache|/locale|/gconv|/zoneinfo/")
 CALL = re.compile(r"^\d+ +(read|write|pread64|pwrite64)\(\d+<([^>]*)>.*\) += (-?\d+)")
 
 
@@ -182,7 +183,7 @@ def by_strace(command, cwd, log):
                    capture_output=True)  # fmt: skip
     sizes = Counter()
     for line in log.read_text().splitlines():
-        if (match := CALL.match(line)) and not re.search(r"\.so(\.|$)|/ld\.so\.cache|/locale|/gconv|/zoneinfo/", match[2]):
+        if (match := CALL.match(line)) and not OF_LIBC.search(match[2]):
             way = "posix_read" if "read" in match[1] else "posix_write"
             sizes[way, max(int(match[3]), 0).bit_length()] += 1
     return sizes

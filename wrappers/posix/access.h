@@ -1,8 +1,8 @@
 /*
- * Access patterns, as wrappers count them: each read or write is told its class, way and amount (xw_count_request), each
- * move of a position is told where to. Positions are followed, never asked for: no system call is made. A position that
- * nothing has told yet counts as 0, which is wrong for an inherited descriptor until its first seek; that costs one
- * step, since only differences are looked at.
+ * Access patterns, as wrappers count them: each read or write is told its class, way and amount (xw_count_request),
+ * each move of a position is told where to. Positions are followed, never asked for: no system call is made. A position
+ * that nothing has told yet counts as 0, which is wrong for an inherited descriptor until its first seek; that costs
+ * one step, since only differences are looked at.
  */
 #ifndef XW_POSIX_ACCESS_H
 #define XW_POSIX_ACCESS_H
@@ -38,9 +38,8 @@ void xw_count_request_shared(struct xw_access *access, enum xw_class class, int 
                              uint64_t bytes) XW_HIDDEN;
 
 /* A read or write that moved `bytes`; `offset` as the call named it, else XW_NO_OFFSET. Behind xw_leave. */
-static inline __attribute__((always_inline)) void xw_count_request(struct xw_call call, enum xw_class class,
-                                                                   enum xw_way way, int fd, int64_t offset,
-                                                                   uint64_t bytes)
+static inline __attribute__((always_inline)) void
+xw_count_request(struct xw_call call, enum xw_class class, enum xw_way way, int fd, int64_t offset, uint64_t bytes)
 {
     if (XW_UNLIKELY(!call.block || !call.outermost))
         return;

@@ -120,8 +120,7 @@ struct sight {
 static int look_at(int fd, const char *path, struct sight *seen)
 {
     struct statx x;
-    if (!xw_failed(
-            xw_syscall(SYS_statx, fd, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &x))) {
+    if (!xw_failed(xw_syscall(SYS_statx, fd, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &x))) {
         *seen = (struct sight){x.stx_mode, (uint64_t)x.stx_dev_major << 32 | x.stx_dev_minor, x.stx_ino};
         return 1;
     }
