@@ -18,9 +18,10 @@ union xw_process_pages {
     struct xw_process process;
     uint8_t bytes[PAGES * PAGE];
 };
-static union xw_process_pages own __attribute__((aligned(PAGE)));
-extern struct xw_hot xw_hot __attribute__((alias("own"))); /* its first member */
+static union xw_process_pages own __asm__("xw_process_pages") __attribute__((used, aligned(PAGE)));
 _Static_assert(offsetof(struct xw_process, hot) == 0, "xw_hot is the beginning");
+/* `xw_hot` is its first member. Not by the attribute alias: AddressSanitizer takes that for a variable that ends there. */
+__asm__(".globl xw_hot\n.hidden xw_hot\n.set xw_hot, xw_process_pages");
 static uint32_t claiming; /* someone asks for it; once for a process and all its forked children */
 
 enum { CLOCK_REAL = 0, CLOCK_MONO = 1, CLOCK_OF_THREAD = 3, ESRCH_RESULT = -3, TIMEX_ERROR_STATE = 5 };
