@@ -1,6 +1,6 @@
 /*
- * What a preloaded library sees little of: scanf, getc and putc as the compiler inlines them, output left to exit. Reads
- * `text` and `numbers`, writes `out` and standard output.
+ * What a preloaded library sees little of: scanf, getc and putc as the compiler inlines them, output left to exit.
+ * Reads `text` and `numbers`, writes `out` and standard output.
  */
 #include <stdio.h>
 
