@@ -14,16 +14,16 @@ uint64_t xw_mpi_next_look = ~UINT64_C(0);
 static uint64_t loaded_before; /* objects loaded when calls were last redirected */
 static int unfinished;         /* another thread may have been loading then: once more, later */
 
-static void redirect(void)
+static void redirect(enum xw_mpi_when when)
 {
     loaded_before = xw_elf_loaded();
-    xw_mpi_redirect();
+    xw_mpi_redirect(when);
 }
 
 void xw_mpi_attach(void)
 {
     if (xw_elf_is_loaded("libmpi") && xw_mpi_detect())
-        redirect();
+        redirect(XW_MPI_AT_START);
 }
 
 /*
@@ -42,7 +42,7 @@ static int change_phase(uint32_t from, uint32_t to)
 
 static void start(int32_t rank, int32_t ranks)
 {
-    redirect();
+    redirect(XW_MPI_LATER);
     xw_mpi.rank = rank;
     xw_mpi.ranks = ranks;
     xw_mpi_next_look = 0;
@@ -91,7 +91,7 @@ static void look(void)
 {
     if (xw_elf_loaded() == loaded_before)
         return;
-    redirect();
+    redirect(XW_MPI_LATER);
     xw_segment_modules_changed();
     unfinished = 1;
 }
@@ -108,7 +108,7 @@ void xw_mpi_look_again(uint64_t now)
     __atomic_store_n(&xw_mpi_next_look, now + LOOK_TICKS, __ATOMIC_RELAXED);
     if (unfinished) {
         unfinished = 0;
-        redirect();
+        redirect(XW_MPI_LATER);
     }
     look();
 }

@@ -84,7 +84,7 @@ static int find_dlsym(const char *symbol, struct slot *slot)
 struct search {
     const struct xw_elf *object;
     int in_binding;
-    uint32_t n_undefined;   /* symbols below are taken from others; 0: not known, look at all names */
+    uint32_t n_undefined;   /* symbols below are taken from others */
     const uint64_t *chosen; /* a bit for each symbol below n_undefined */
 };
 
@@ -97,29 +97,36 @@ static int fills_slot(const ElfW(Rela) * relocation)
     return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || (type == R_X86_64_64 && !relocation->r_addend);
 }
 
-static void visit_slot(const struct search *search, const ElfW(Rela) * relocation, slot_user *use, void *context)
+static XW_NOINLINE void visit_slot(const struct search *search, const ElfW(Rela) * relocation, slot_user *use,
+                                   void *context)
 {
     const struct xw_elf *object = search->object;
     const char *symbol = object->strings + object->symbols[ELF64_R_SYM(relocation->r_info)].st_name;
     struct slot slot = {.place = (void **)(object->base + relocation->r_offset),
                         .lazy = ELF64_R_TYPE(relocation->r_info) == R_X86_64_JUMP_SLOT};
     if (may_be_ours(symbol) && fills_slot(relocation) &&
-        (find_c_symbol(symbol, search->in_binding, &slot) || find_fortran_symbol(symbol, search->in_binding, &slot) ||
-         find_dlsym(symbol, &slot)))
+        (find_dlsym(symbol, &slot) || find_c_symbol(symbol, search->in_binding, &slot) ||
+         find_fortran_symbol(symbol, search->in_binding, &slot)))
         use(search, &slot, context);
 }
 
-/* Visits the slots of chosen symbols and, if wanted, those of symbols that the object seems to define. */
-static void visit_slots(const struct search *search, const ElfW(Rela) * relocations, size_t n, int defined_too,
-                        slot_user *use, void *context)
+static void visit_slots(const struct search *search, const ElfW(Rela) * relocation, size_t n, slot_user *use,
+                        void *context)
 {
+    const uint64_t *const chosen = search->chosen;
     const uint32_t n_undefined = search->n_undefined;
-    const uint64_t *chosen = search->chosen;
-    for (const ElfW(Rela) *relocation = relocations; relocation < relocations + n; relocation++) {
+    for (const ElfW(Rela) *end = relocation + n; relocation < end; relocation++) {
         const uint32_t index = (uint32_t)(relocation->r_info >> 32);
-        if (index < n_undefined ? (int)(chosen[index / 64] >> index % 64 & 1) : defined_too)
+        if (XW_UNLIKELY(index < n_undefined) && XW_UNLIKELY(chosen[index / 64] >> index % 64 & 1))
             visit_slot(search, relocation, use, context);
     }
+}
+
+static void visit_all_slots(const struct search *search, const ElfW(Rela) * relocation, size_t n, slot_user *use,
+                            void *context)
+{
+    for (const ElfW(Rela) *end = relocation + n; relocation < end; relocation++)
+        visit_slot(search, relocation, use, context);
 }
 
 enum { MAX_CHOSEN = 1 << 16 };
@@ -141,20 +148,20 @@ static int choose(const struct xw_elf *object, uint32_t n_undefined, uint64_t *c
 
 /*
  * Most objects have many relocations and none for MPI, and a large C++ library has hundreds of thousands. So names are
- * looked at once for each symbol that an object takes from others, and relocations for their symbol's number. Calls may
- * also name a symbol that an executable at a fixed address seems to define.
+ * looked at once for each symbol that an object takes from others, and relocations for their symbol's number. An
+ * executable at a fixed address may seem to define a function that it calls. Returns whether anything was looked at.
  */
-static void visit_object_slots(const struct xw_elf *object, int in_binding, slot_user *use, void *context)
+static int visit_object_slots(const struct xw_elf *object, int in_binding, slot_user *use, void *context)
 {
     static uint64_t chosen[MAX_CHOSEN / 64];
-    uint32_t n_undefined = xw_elf_n_undefined(object);
-    if (n_undefined > MAX_CHOSEN)
-        n_undefined = 0;
-    if (n_undefined && !choose(object, n_undefined, chosen))
-        return;
+    const uint32_t n_undefined = xw_elf_n_undefined(object);
+    const int by_number = n_undefined && n_undefined <= MAX_CHOSEN;
+    if (by_number && !choose(object, n_undefined, chosen))
+        return 0;
     const struct search search = {object, in_binding, n_undefined, chosen};
-    visit_slots(&search, object->plt, object->n_plt, 1, use, context);
-    visit_slots(&search, object->data, object->n_data, !n_undefined, use, context);
+    (by_number && object->base ? visit_slots : visit_all_slots)(&search, object->plt, object->n_plt, use, context);
+    (by_number ? visit_slots : visit_all_slots)(&search, object->data, object->n_data, use, context);
+    return 1;
 }
 
 /* The MPI library's calls to itself are no calls of the application. */
@@ -166,9 +173,29 @@ static int is_mpi_library(const struct xw_elf *object)
     return xw_elf_definition(object, "PMPI_Init", hash) != NULL;
 }
 
+/*
+ * What is known of the loaded objects, in load order. Those of the start of the process are done with the first time:
+ * their slots have been filled in, and they are not unloaded. (What another constructor opened before ours may be. Then
+ * those behind it have other numbers, are not recognised and are looked at again.)
+ */
+enum { MAX_SEEN = 512 };
+static struct seen {
+    uintptr_t base;
+    int has_slots;
+} seen[MAX_SEEN];
+static unsigned n_done;
+
+static struct seen *look_up(const struct xw_elf *object, unsigned number)
+{
+    return number < MAX_SEEN && seen[number].base == object->base ? &seen[number] : NULL;
+}
+
+static int is_done(const struct xw_elf *object, unsigned number) { return number < n_done && look_up(object, number); }
+
 /* --- first pass: which functions are called at all --- */
 
 struct wanted {
+    unsigned n_objects;
     struct xw_mpi_symbol symbols[N_SYMBOLS];
     unsigned n;
     uint8_t listed[N_SYMBOLS];
@@ -190,9 +217,14 @@ static void want(const struct search *search, const struct slot *slot, void *con
 static int list_wanted(const struct xw_elf *object, const char *path, void *context)
 {
     (void)path;
+    struct wanted *wanted = context;
+    const unsigned number = wanted->n_objects++;
     const int is_binding = xw_fortran_note_binding(object);
-    if (!is_mpi_library(object))
-        visit_object_slots(object, is_binding, want, context);
+    if (is_done(object, number))
+        return 0;
+    const int has_slots = !is_mpi_library(object) && visit_object_slots(object, is_binding, want, wanted);
+    if (number < MAX_SEEN)
+        seen[number] = (struct seen){object->base, has_slots};
     return 0;
 }
 
@@ -280,8 +312,10 @@ static void redirect(const struct search *search, const struct slot *slot, void 
 static int redirect_object(const struct xw_elf *object, const char *path, void *context)
 {
     (void)path;
-    (void)context;
-    if (is_mpi_library(object))
+    unsigned *n_objects = context;
+    const unsigned number = (*n_objects)++;
+    const struct seen *known = look_up(object, number);
+    if (is_done(object, number) || (known && !known->has_slots) || is_mpi_library(object))
         return 0;
     struct patch patch = {.relro = relro_pages(object)};
     visit_object_slots(object, xw_fortran_is_binding(object), redirect, &patch);
@@ -290,19 +324,22 @@ static int redirect_object(const struct xw_elf *object, const char *path, void *
     return 0;
 }
 
-void xw_mpi_redirect(void)
+void xw_mpi_redirect(enum xw_mpi_when when)
 {
     static int busy;
     static struct wanted wanted;
+    unsigned n_objects = 0;
     if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
         return;
-    wanted.n = 0;
+    wanted.n = wanted.n_objects = 0;
     for (unsigned i = 0; i < N_SYMBOLS; i++)
         wanted.listed[i] = 0;
     xw_fortran_begin();
     xw_elf_visit(XW_ELF_FIRST, list_wanted, &wanted);
     xw_mpi_resolve(wanted.symbols, wanted.n, XW_MPI_FIRST);
     xw_fortran_connect();
-    xw_elf_visit(XW_ELF_FIRST, redirect_object, NULL);
+    xw_elf_visit(XW_ELF_FIRST, redirect_object, &n_objects);
+    if (when == XW_MPI_AT_START)
+        n_done = n_objects < MAX_SEEN ? n_objects : MAX_SEEN;
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }

@@ -12,7 +12,10 @@
 
 #include "os.h"
 
-/* Redirect all loaded objects' calls. Idempotent; one thread at a time, others return at once. */
-void xw_mpi_redirect(void) XW_HIDDEN;
+enum xw_mpi_when { XW_MPI_AT_START, XW_MPI_LATER };
+
+/* Redirect all loaded objects' calls. Idempotent; one thread at a time, others return at once. At the start, before
+ * main, the linker is done with all objects that are there. */
+void xw_mpi_redirect(enum xw_mpi_when when) XW_HIDDEN;
 
 #endif
