@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ import pytest
 from support import mpi_runs
 from support.preload import BUILD, ROOT
 
-ENVIRONMENTS = Path(os.environ.get("CROSSWIND_ABI", ROOT / "build" / "abi")).absolute()
+ENVIRONMENTS = ROOT / "build" / "abi"  # tools/setup/mpi_environments.py makes them
 PROGRAMS = BUILD / "tests" / "abi"
 FORTRAN = {"mpif.h": "FORM_MPIF", "use mpi": "FORM_MPI", "use mpi_f08": "FORM_F08"}  # how fixed.F90 is told
 LANGUAGES = ["C", *FORTRAN]

@@ -25,17 +25,28 @@ def main(folder: Path) -> int:
     """Build what is missing; 0 even when something could not be had: the tests say what they skip."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, row in tomllib.loads(TABLE.read_text()).items():
-        stamp = folder / name / STAMP
-        if stamp.exists() and json.loads(stamp.read_text()) == row:
-            print(f"{name:<12} is there")
-            continue
-        problem = _build(folder / name, row)
-        if problem:
-            print(f"{name:<12} NOT AVAILABLE, its tests are skipped: {problem}")
-        else:
+        place = folder / name
+        stamp = place / STAMP
+        if not stamp.exists() or json.loads(stamp.read_text()) != row:
+            problem = _build(place, row)
+            if problem:
+                shutil.rmtree(place, ignore_errors=True)
+                print(f"{name:<12} NOT AVAILABLE, its tests are skipped: {problem}")
+                continue
             stamp.write_text(json.dumps(row))
-            print(f"{name:<12} built")
+        print(f"{name:<12} {', '.join(_versions(place, row))}")
     return 0
+
+
+def _versions(place: Path, row: dict[str, str | list[str]]) -> list[str]:
+    """What is in an environment: names and versions of the packages that its row names."""
+    if "wheels" in row:
+        names = {wheel.partition(">=")[0].replace("-", "_") for wheel in row["wheels"]}
+        found = sorted(place.glob("lib/python3*/site-packages/*.dist-info"))
+        pairs = [info.stem.split("-", 1) for info in found]
+        return [f"{name} {version}" for name, version in pairs if name in names]
+    query = ["dpkg-query", f"--admindir={place}/var/lib/dpkg", "-W", "-f", "${Package} ${Version}\n", *row["packages"]]
+    return subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def _build(folder: Path, row: dict[str, str | list[str]]) -> str:
