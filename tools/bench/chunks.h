@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MAX_CHUNKS = 1000, MAX_KINDS = 4 };
+enum { MAX_CHUNKS = 1000, MAX_KINDS = 32 };
 
 struct kind {
     const char *name;
-    void (*body)(long calls);
-    long calls;   /* in a chunk: some 2 ms of them */
-    double units; /* what is measured per call of body's loop */
+    void (*body)(long rounds);
+    long rounds; /* in a chunk: some 2 ms of them */
+    int calls;   /* of wrapped functions in a round */
 };
 
 static inline double now_ns(void)
@@ -44,14 +44,24 @@ static inline void run_chunks(const struct kind *kinds, int n_kinds, int chunks,
     for (int chunk = -1; chunk < chunks; chunk++)
         for (int k = 0; k < n_kinds; k++) {
             double begin = now_ns();
-            kinds[k].body(kinds[k].calls);
+            kinds[k].body(kinds[k].rounds);
             double end = now_ns();
             if (chunk >= 0)
-                ns[k][chunk] = (end - begin) / (double)kinds[k].calls / kinds[k].units;
+                ns[k][chunk] = (end - begin) / (double)kinds[k].rounds / kinds[k].calls;
         }
     for (int k = 0; print && k < n_kinds; k++)
         for (int chunk = 0; chunk < chunks; chunk++)
             printf("%s %.3f\n", kinds[k].name, ns[k][chunk]);
 }
+
+/* CALLS(X) has one row per kind: X(name, rounds in a chunk, wrapped calls in a round, statement). */
+#define BENCH_BODY(name, rounds, calls, statement)                                                                     \
+    static void do_##name(long n)                                                                                      \
+    {                                                                                                                  \
+        for (long i = 0; i < n; i++) {                                                                                 \
+            statement;                                                                                                 \
+        }                                                                                                              \
+    }
+#define BENCH_KIND(name, rounds, calls, statement) {#name, do_##name, rounds, calls},
 
 #endif

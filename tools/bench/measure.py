@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 RESAMPLES = 2000
 
+Samples = Mapping[str, NDArray[np.float64]]
+"""Of one quantity: variant -> values [round]."""
+
 
 class BenchError(Exception):
     """A program of the benchmark failed; the message is one line."""
@@ -51,11 +54,26 @@ class Interval:
 
 @dataclass(frozen=True)
 class Goal:
-    """At most `limit`, in the unit of the result, for `variant` minus `reference`."""
+    """At most `limit`, in the unit of the result, for `variant` minus `reference`; without a reference for itself."""
 
     limit: float
     variant: str
-    reference: str
+    reference: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A goal, what it came to, and "met" or "missed" when the whole interval says so, else "unclear"."""
+
+    goal: Goal
+    value: Interval
+
+    @property
+    def verdict(self) -> str:
+        """In one word."""
+        if self.value.high <= self.goal.limit:
+            return "met"
+        return "missed" if self.value.low > self.goal.limit else "unclear"
 
 
 @dataclass(frozen=True)
@@ -66,7 +84,7 @@ class Result:
     unit: str
     digits: int
     samples: Mapping[str, NDArray[np.float64]]
-    goal: Goal | None = None
+    goals: Sequence[Goal] = ()
     reference: str = "bare"
     percent: bool = False
     note: str = ""
@@ -77,18 +95,12 @@ class Result:
         difference = self.samples[variant] - base
         return interval(100 * difference / base if self.percent else difference)
 
-    def goal_value(self) -> Interval | None:
-        """What the goal is about; None without one."""
-        return self.added(self.goal.variant, self.goal.reference) if self.goal else None
-
-    def verdict(self) -> str:
-        """ "met" or "missed" when the whole interval says so, else "unclear"; empty without a goal."""
-        value = self.goal_value()
-        if value is None or self.goal is None:
-            return ""
-        if value.high <= self.goal.limit:
-            return "met"
-        return "missed" if value.low > self.goal.limit else "unclear"
+    def outcomes(self) -> list[Outcome]:
+        """What became of the goals."""
+        return [
+            Outcome(g, self.added(g.variant, g.reference) if g.reference else interval(self.samples[g.variant]))
+            for g in self.goals
+        ]
 
 
 def interval(samples: NDArray[np.float64]) -> Interval:

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
-from benchmarks import ALL, BARE, CROSSWIND, FORWARD, TICKS, UNTIMED, Setup
+from benchmarks import ALL
 from measure import BenchError, Result
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from variants import BARE, CROSSWIND, FORWARD, TICKS, UNTIMED, Setup
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = (FORWARD, TICKS, CROSSWIND, UNTIMED)
@@ -25,9 +26,21 @@ COLUMNS = (FORWARD, TICKS, CROSSWIND, UNTIMED)
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="JSON lines [build/bench/results.jsonl]")
 @click.option("--quick", is_flag=True, help="a fifth of the rounds: an impression, not a result")
 @click.option("--only", multiple=True, type=click.Choice(list(ALL)), help="this benchmark only; may be repeated")
+@click.option("--read", "read_path", type=click.Path(path_type=Path, exists=True), help="only show the goals of a run")
+@click.option("--markdown", is_flag=True, help="with --read: the table of docs/performance.md")
 @click.option("--build", type=click.Path(path_type=Path), help="build folder [build, or CROSSWIND_BUILD]")
-def main(json_path: Path | None, quick: bool, only: tuple[str, ...], build: Path | None) -> None:
+def main(
+    json_path: Path | None,
+    quick: bool,
+    only: tuple[str, ...],
+    read_path: Path | None,
+    markdown: bool,
+    build: Path | None,
+) -> None:
     """Run the benchmarks, print the table, write the JSON lines."""
+    if read_path:
+        (show_markdown if markdown else show_goals)(read_path)
+        return
     build = (build or Path(os.environ.get("CROSSWIND_BUILD", ROOT / "build"))).resolve()
     machine = describe_machine()
     results: list[Result] = []
@@ -101,12 +114,44 @@ def table_row(result: Result) -> list[str]:
 
 
 def goal_text(result: Result, unit: str) -> str:
-    """The goal, what it came to, and whether it is met."""
-    value = result.goal_value()
-    if value is None or result.goal is None:
-        return ""
-    over = "" if result.goal.reference == BARE else f" over {result.goal.reference}"
-    return f"{result.verdict()}: {value.text(result.digits)} <= {result.goal.limit:g} {unit}{over}"
+    """The goals, what they came to, and whether they are met: a line each."""
+    lines = []
+    for outcome in result.outcomes():
+        goal = outcome.goal
+        over = f" over {goal.reference}" if goal.reference not in ("", BARE) else ""
+        who = "" if goal.variant == CROSSWIND else f"{goal.variant}: "
+        value = outcome.value.text(result.digits)
+        lines.append(f"{who}{outcome.verdict}: {value} <= {goal.limit:g} {unit}{over}")
+    return "\n".join(lines)
+
+
+def show_goals(path: Path) -> None:
+    """The goals of an earlier run, from its JSON lines: one line each, and how many are met."""
+    verdicts: dict[str, int] = {}
+    for line in path.read_text().splitlines():
+        result = json.loads(line)
+        for goal in result["goals"]:
+            verdicts[goal["verdict"]] = verdicts.get(goal["verdict"], 0) + 1
+            over = f" over {goal['reference']}" if goal["reference"] else ""
+            value = f"{goal['median']:.2f} [{goal['low']:.2f}, {goal['high']:.2f}] <= {goal['limit']:g}"
+            what = f"{goal['variant']}{over}"
+            click.echo(f"{goal['verdict']:8}{result['benchmark']:36} {value} {result['added_unit']}, {what}")
+    click.echo(", ".join(f"{verdict} {n}" for verdict, n in sorted(verdicts.items())))
+
+
+def show_markdown(path: Path) -> None:
+    """The table of an earlier run as docs/performance.md has it."""
+    click.echo("| benchmark | bare | " + " | ".join(COLUMNS) + " | goals |\n|" + " --- |" * (len(COLUMNS) + 3))
+    for line in path.read_text().splitlines():
+        result = json.loads(line)
+        digits = 2 if result["median"][BARE] < 10 else 1
+        cells = [f"{result['median'][BARE]:.{digits}f} {result['unit']}"]
+        for name in COLUMNS:
+            added = result["added"].get(name)
+            half = (added["high"] - added["low"]) / 2 if added else 0
+            cells.append(f"{added['median']:.{digits}f} ± {half:.{digits}f}" if added else "")
+        goals = [f"{g['verdict']}: {g['median']:.{digits}f} of {g['limit']:g}" for g in result["goals"]]
+        click.echo(f"| {result['benchmark']} | " + " | ".join(cells) + f" | {'; '.join(goals)} |")
 
 
 def write_json(results: list[Result], machine: dict[str, str | int | float], path: Path) -> None:
@@ -119,7 +164,6 @@ def write_json(results: list[Result], machine: dict[str, str | int | float], pat
 
 def as_json(result: Result, machine: dict[str, str | int | float]) -> dict[str, object]:
     """A result as JSON: medians per variant, what each adds, the goal."""
-    value = result.goal_value()
     return {
         "benchmark": result.name,
         "unit": result.unit,
@@ -127,7 +171,7 @@ def as_json(result: Result, machine: dict[str, str | int | float]) -> dict[str, 
         "rounds": len(next(iter(result.samples.values()))),
         "median": {name: _median(result, name) for name in result.samples},
         "added": {name: vars(result.added(name)) for name in result.samples if name != result.reference},
-        "goal": vars(result.goal) | vars(value) | {"verdict": result.verdict()} if result.goal and value else None,
+        "goals": [vars(o.goal) | vars(o.value) | {"verdict": o.verdict} for o in result.outcomes()],
         "note": result.note,
         "machine": machine,
     }
