@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from access_pattern import Request, request_of
+
 TABLE = Path(__file__).resolve().parent / "functions.toml"
 KEYS = {
     "name", "layer", "op", "signature", "aliases", "bytes", "moved_from", "syscall", "file", "stream", "counts_as",
@@ -158,11 +160,11 @@ def file_class(symbol: Symbol) -> str:
     raise ValueError(f"function {symbol.name}: no parameter tells the class of the file")
 
 
-def group(symbol: Symbol) -> str:
+def group(symbol: Symbol, request: Request | None) -> str:
     """The C expression for the group that the call counts into."""
     row = symbol.row
     layer = row["layer"] if row["op"] in STDIO_OPS else "posix"
-    return f"XW_G_POSIX({file_class(symbol)}, XW_OP_{layer.upper()}_{row['op'].upper()})"
+    return f"XW_G_POSIX({'class' if request else file_class(symbol)}, XW_OP_{layer.upper()}_{row['op'].upper()})"
 
 
 def moved(row: dict) -> tuple[str, str]:
@@ -172,6 +174,13 @@ def moved(row: dict) -> tuple[str, str]:
     out = amount if row["op"] == "write" else "0"
     into = amount if row["op"] == "read" else default if "moved_from" in row else "0"
     return out, into
+
+
+def request(symbol: Symbol) -> Request | None:
+    """What the call tells about the access pattern."""
+    out, into = moved(symbol.row)
+    parameters = dict(zip(symbol.arguments, symbol.parameters, strict=True))
+    return request_of(symbol.row, parameters, file_class(symbol), into if out == "0" else out)
 
 
 def without_real(symbol: Symbol) -> list[str]:
@@ -205,15 +214,23 @@ def streams(symbol: Symbol) -> tuple[list[str], list[str]]:
     return before, after
 
 
+def moved_from(row: dict, data: Request) -> list[str]:
+    """The statement that counts the reading side of a call from one descriptor to another."""
+    if "moved_from" not in row:
+        return []
+    return [f"    xw_count_moved_from(call, {row['moved_from']}, {data.other_offset}, bytes);"]
+
+
 def wrapper(symbol: Symbol) -> str:
     """The whole text for one symbol."""
     row, real = symbol.row, f"real_{symbol.name}"
     function = row.get("counts_as", f"XW_F_{row['name']}")
     caught_up, settled = streams(symbol)
-    leave = f"    xw_leave(call, function, group, {', '.join(moved(row))});"
+    data = request(symbol)
+    out, into = ("0" if amount == "0" else "bytes" if data else amount for amount in moved(row))
+    leave = f"    xw_leave(call, function, group, {out}, {into});"
     arguments = ", ".join([*symbol.arguments, *(["arguments"] if symbol.variadic else [])])
     assign = "" if symbol.result == "void" else f"{symbol.result} result = ".replace("* result", "*result")
-    into = moved(row)[1]
     lines = [
         f"{symbol.declaration};",
         real_pointer(symbol),
@@ -223,7 +240,8 @@ def wrapper(symbol: Symbol) -> str:
         *without_real(symbol),
         "    }",
         *([f"    FILE *const stream = {row['stream']};"] if "stream" in row else []),
-        f"    const unsigned function = {function}, group = {group(symbol)};",
+        *(data.before() if data else []),
+        f"    const unsigned function = {function}, group = {group(symbol, data)};",
         *([f"    {row['before']}"] if "before" in row else []),
         "    const struct xw_call call = xw_enter_posix(function, group);",
         *caught_up,
@@ -233,8 +251,10 @@ def wrapper(symbol: Symbol) -> str:
         *(["    va_end(arguments);"] if symbol.variadic else []),
         *([f"    {row['after']}"] if "after" in row else []),
         *settled,
-        *([f"    xw_count_moved_from(call, {row['moved_from']}, {into});"] if "moved_from" in row else []),
+        *(data.amount() if data else []),
+        *(moved_from(row, data) if data else []),
         *([] if row.get("waits") else [leave]),
+        *(data.after() if data else []),
         *([] if symbol.result == "void" else ["    return result;"]),
         "}",
         "",

@@ -27,6 +27,7 @@
     const struct xw_call call = xw_enter_posix(function, group);                                                       \
     int result = real_##name arguments;                                                                                \
     xw_class_forget(result);                                                                                           \
+    xw_access_opened(result, flags);                                                                                   \
     xw_leave(call, function, group, 0, 0);                                                                             \
     return result;
 

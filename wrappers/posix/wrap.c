@@ -43,8 +43,11 @@ void xw_count_apart(struct xw_call call, unsigned function, unsigned group, uint
         xw_count_inside(call.block, calls, call.owns_time ? 0 : out + in);
 }
 
-void xw_count_moved_from(struct xw_call call, int in_fd, uint64_t bytes)
+void xw_count_moved_from(struct xw_call call, int in_fd, int64_t offset, uint64_t bytes)
 {
-    if (bytes)
-        xw_count_in_group(call, XW_G_POSIX(xw_class_of_fd(in_fd), XW_OP_POSIX_READ), 1, 0, bytes);
+    if (!bytes)
+        return;
+    const enum xw_class class = xw_class_of_fd(in_fd);
+    xw_count_in_group(call, XW_G_POSIX(class, XW_OP_POSIX_READ), 1, 0, bytes);
+    xw_count_request(call, class, XW_WAY_POSIX_READ, in_fd, offset, bytes);
 }

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "access.h"
 #include "counters.h"
 #include "file_class.h"
 #include "init.h"
@@ -71,6 +72,6 @@ void xw_count_apart(struct xw_call call, unsigned function, unsigned group, uint
                     uint64_t in) XW_HIDDEN;
 /* The reading side of a call that moves bytes from one descriptor to another; its writing side goes through xw_leave.
  */
-void xw_count_moved_from(struct xw_call call, int in_fd, uint64_t bytes) XW_HIDDEN;
+void xw_count_moved_from(struct xw_call call, int in_fd, int64_t offset, uint64_t bytes) XW_HIDDEN;
 
 #endif
