@@ -139,10 +139,7 @@ static inline __attribute__((always_inline)) void xw_count_untimed(void)
 }
 
 /* Whether the thread's block is its own, in this image of the process. */
-static inline __attribute__((always_inline)) int xw_has_own_block(void)
-{
-    return xw_thread.ticket == xw_generation();
-}
+static inline __attribute__((always_inline)) int xw_has_own_block(void) { return xw_thread.ticket == xw_generation(); }
 
 /* Whether the call with this mark is running further out on the stack. */
 static inline __attribute__((always_inline)) int xw_runs_around(uintptr_t mark, uintptr_t stack)
@@ -168,8 +165,8 @@ static inline __attribute__((always_inline)) void xw_publish_call(struct xw_thre
  * A call is plain if the thread has its own block and no wrapped call runs around it. The wrappers hold this one case;
  * everything else is in counters.c.
  *
- * A signal handler may call wrapped functions at any point. Until the mark is set these are calls of their own, complete
- * when the handler returns; from then on they are inside this one.
+ * A signal handler may call wrapped functions at any point. Until the mark is set these are calls of their own,
+ * complete when the handler returns; from then on they are inside this one.
  */
 static inline __attribute__((always_inline)) struct xw_call xw_enter_layer(enum xw_layer layer, unsigned function,
                                                                            unsigned group)

@@ -20,7 +20,7 @@ union xw_process_pages {
 };
 static union xw_process_pages own __asm__("xw_process_pages") __attribute__((used, aligned(PAGE)));
 _Static_assert(offsetof(struct xw_process, hot) == 0, "xw_hot is the beginning");
-/* `xw_hot` is its first member. Not by the attribute alias: AddressSanitizer takes that for a variable that ends there. */
+/* `xw_hot` is its first member. (The attribute alias would do, but AddressSanitizer takes it for a variable.) */
 __asm__(".globl xw_hot\n.hidden xw_hot\n.set xw_hot, xw_process_pages");
 static uint32_t claiming; /* someone asks for it; once for a process and all its forked children */
 
@@ -85,7 +85,7 @@ static struct xw_process *claim_pages(void)
     if (__atomic_exchange_n(&claiming, 1, __ATOMIC_ACQ_REL) ||
         xw_failed(xw_syscall(SYS_madvise, &own, sizeof own, MADV_WIPEONFORK)))
         return NULL;
-    *(volatile uint32_t *)&own.process.claimed = 0; /* written before it is read, the page comes at once, not zeros first */
+    *(volatile uint32_t *)&own.process.claimed = 0; /* written before it is read, the page costs one fault, not two */
     __atomic_store_n(&xw_process, &own.process, __ATOMIC_RELEASE);
     return &own.process;
 }

@@ -66,7 +66,7 @@ struct xw_segments {
 };
 
 struct xw_process {
-    struct xw_hot hot; /* xw_hot points here */
+    struct xw_hot hot; /* `xw_hot` is this */
     enum xw_clock clock;
     uint32_t pid;
     uint32_t claimed;    /* someone is setting up, or has */
