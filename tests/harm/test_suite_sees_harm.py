@@ -12,7 +12,7 @@ SEEN_BY = {
     "errno": ("calls that fail",),
     "descriptor": ("descriptors", "four descriptors"),
     "thread": ("user name space", "Python counts its threads"),
-    "timer": ("Python signals and timers", "NumPy with OpenBLAS"),
+    "timer": ("NumPy with OpenBLAS", "link-time optimisation"),
     "ignore": ("broken pipe",),
     "environment": ("environment",),
     "memory": ("little address space",),

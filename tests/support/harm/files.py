@@ -96,7 +96,7 @@ CASES = (
     Case("watched files", INOTIFY, ("inotifywait",), shows="CLOSE_WRITE,CLOSE a\n"),
     Case("rsync", RSYNC, ("rsync",), shows="deleting"),
     Case("sqlite", SQLITE_CASE, ("sqlite3",), shows="ok"),
-    Case("ssh-keygen", "ssh-keygen -q -t ed25519 -N '' -f key; stat -c '%a %n' key*; ssh-keygen -y -f key | cmp - <(cut -d' ' -f1,2 key.pub) | head -c 20; echo hi > m; ssh-keygen -q -Y sign -f key -n file m; head -1 m.sig; rm key* m.sig", ("ssh-keygen",), shows="600 key"),
+    Case("ssh-keygen", "ssh-keygen -q -t ed25519 -N '' -f key; stat -c '%a %n' key*; ssh-keygen -y -f key | cmp - <(cut -d' ' -f1,2 key.pub) | head -c 20; echo hi > m; ssh-keygen -q -Y sign -f key -n file m; head -1 m.sig; rm key* m.sig", ("ssh-keygen",), probe="id -un", shows="600 key"),
     Case("getent", "getent passwd root nobody; getent hosts localhost | tr -s ' '; getent services ssh; getent passwd nosuch; echo $?", shows="root:x:0"),
     Case("git", GIT, ("git",), shows="^[0-9a-f]{40}"),
     Case("compiler", f"{C_HELLO}; gcc -O2 -c hello.c -o hello.o; md5sum hello.o; gcc hello.o -o hello; ./hello; md5sum hello", ("gcc",), shows="hi"),

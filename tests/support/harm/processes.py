@@ -55,7 +55,7 @@ CASES = (
     Case("xargs -P4", "find /usr/share/perl* /usr/include -type f | sort | head -400 | xargs -P4 -n50 md5sum | sort | md5sum"),
     Case("nohup and setsid", "nohup sh -c 'echo hi' > out; setsid -w sh -c 'echo there; exit 5'; echo $?", shows="5"),
     Case("taskset", "taskset -c 0 sh -c 'nproc; taskset -p $$ | sed s/.*:// ; seq 3 | sort -r'", ("taskset",), shows="^1\n 1"),
-    Case("locked memory", "$BUILT/kernel mlockall; ulimit -l 65536; $BUILT/kernel mlockall", builds=("kernel",), shows="mlockall: 0, threads refused: 0"),
+    Case("locked memory", "$BUILT/kernel mlockall; ulimit -l 65536; $BUILT/kernel mlockall", builds=("kernel",), root=True, shows="mlockall: 0, threads refused: 0"),
     Case("little locked memory", "ulimit -l 16384; as_user $BUILT/kernel mlockall", builds=("kernel",), shows="mlockall", leaves_nothing=UNREACHABLE),
     Case("io_uring", "$BUILT/kernel io_uring", builds=("kernel",), probe="$BUILT/kernel io_uring", shows="wrote 1500, read 1500"),
     Case("random numbers and clocks", "$BUILT/kernel random", builds=("kernel",), shows="random: 256, clock went back: 0"),

@@ -64,7 +64,7 @@ CASES = (
     Case("job control in a pty", f"cat > j.py <<'X'\n{JOB_CONTROL}\nX\npython3 -S -B j.py", shows="Stopped"),
     Case("script", "script -qec 'tty > /dev/null && stty size && seq 3 | sort -r; exit 4' typescript > out; echo $?; grep -c . out; rm typescript", ("script",), shows="^4"),
     Case("tmux", "export TMUX_TMPDIR=$SHARED; tmux -f /dev/null new-session -d -x 80 -y 24 'seq 3 | sort -r > out; tty > /dev/null && echo yes >> out'; for i in $(seq 50); do grep -qs yes out && break; sleep 0.1; done; cat out; tmux kill-server 2> /dev/null; echo done", ("tmux",), shows="yes"),
-    Case("screen", "export SCREENDIR=$SHARED/s; mkdir -m 700 $SCREENDIR; screen -c /dev/null -dmS harm sh -c 'seq 3 | sort -r > out; echo yes >> out'; for i in $(seq 50); do grep -qs yes out && break; sleep 0.1; done; cat out", ("screen",), shows="yes"),
+    Case("screen", "export SCREENDIR=$SHARED/s; mkdir -m 700 $SCREENDIR; screen -c /dev/null -dmS harm sh -c 'seq 3 | sort -r > out; echo yes >> out'; for i in $(seq 50); do grep -qs yes out && break; sleep 0.1; done; cat out", ("screen",), probe="id -un", shows="yes"),
     Case("busybox", "busybox sh -c 'busybox seq 1000 | busybox sort -rn | busybox head -3 | busybox tee out; exit 4'", ("busybox",), status=4, leaves_nothing="a static program"),
     # --- limits -----------------------------------------------------------------------------------------------------
     Case("little address space", "ulimit -v 200000; python3 -S -c 'print(len(bytearray(10**7)))'; perl -e 'print 1'", ("perl",), shows="10000000"),

@@ -7,10 +7,11 @@ from support.harm.case import Case
 
 __all__ = ["CASES"]
 
+HAS_A_NAME = "as_user id -un"
 SLOW = "slow, and its helper is started by age too"
 ZYGOTE = "a second thread breaks its first process, as docs/harm.md says"
 THREAD_SHOWS = "a debugger lists every thread"
-GDB = "gdb -q -nx -batch -ex 'set debuginfod enabled off' -ex 'set startup-with-shell off'"
+GDB = "gdb -q -nx -batch -ex 'set debuginfod enabled off' -ex 'set print thread-events off'"
 GDB_ATTACH = f"""
 sleep 20 & sleep 0.3
 {GDB} -p $! -ex 'info threads' -ex 'call (int) getppid()' -ex detach > log 2>&1; grep -c Thread log; kill $!; wait $!; echo $?; rm log
@@ -43,7 +44,7 @@ def mpi(name: str, mpirun: str, build: str) -> tuple[Case, ...]:
 
 CASES = (
     Case("strace", "strace -f -o log sh -c 'seq 3 | sort -r; exit 4'", ("strace",), status=4),
-    Case("gdb: a breakpoint", f"{GDB} -ex 'break work' -ex run -ex bt -ex delete -ex continue $BUILT/memory 2>&1 | grep -vE 'Thread|thread_db|libthread|New|Inferior' | sed -E 's/0x[0-9a-f]+/ADDRESS/g'", ("gdb",), builds=("memory",), shows="#0  work", only_default=THREAD_SHOWS),
+    Case("gdb: a breakpoint", f"{GDB} -ex 'break work' -ex 'run > out' -ex bt -ex delete -ex continue $BUILT/memory 2>&1 | grep -vE 'Thread|thread_db|libthread|New|Inferior' | sed -E 's/0x[0-9a-f]+/ADDRESS/g'", ("gdb",), builds=("memory",), shows="#0  work", only_default=THREAD_SHOWS),
     Case("gdb: attached", GDB_ATTACH, ("gdb",), shows="143", only_default=THREAD_SHOWS),
     Case("valgrind", f"{VALGRIND} --errors-for-leak-kinds=definite,indirect,possible $BUILT/memory 5", ("valgrind",), builds=("memory",), status=5, shows="4 threads"),
     Case("gprof", "$BUILT/gprof_program 4; echo $?; gprof -b -p $BUILT/gprof_program gmon.out | grep -c sum_of; rm gmon.out", ("gprof",), builds=("gprof_program",), shows="4\n1"),
@@ -52,7 +53,7 @@ CASES = (
     *mpi("Open MPI", OPENMPI, "openmpi"),
     Case("Open MPI: a rank leaves", f"{OPENMPI} leave", ("mpirun.openmpi",), ("mpi_end.openmpi",), status=3, shows="3 ranks", only_default=SLOW),
     *mpi("MPICH", MPICH, "mpich"),
-    Case("PostgreSQL", POSTGRES, ("initdb", "pg_ctl", "psql"), shows="50000\\|1250025000", only_default=SLOW),
+    Case("PostgreSQL", POSTGRES, ("initdb", "pg_ctl", "psql"), probe=HAS_A_NAME, shows="50000\\|1250025000", only_default=SLOW),
     Case("Chromium", CHROMIUM % (0, "--no-sandbox"), ("chromium",), shows="1,4,9", only_default=ZYGOTE),
     Case("Chromium in its sandbox", CHROMIUM % (2500, ""), ("chromium",), probe="as_user unshare -Ur true", shows="1,4,9", only_default=ZYGOTE),
 )  # fmt: skip
