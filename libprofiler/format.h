@@ -56,7 +56,7 @@ enum xw_chunk_kind { XW_CHUNK_THREADS = 1, XW_CHUNK_SLICES = 2, XW_CHUNK_SEGMENT
 enum xw_state {
     XW_STATE_RUNNING = 1, /* or killed, or replaced by exec: whether the pid still lives tells */
     XW_STATE_CLEAN = 2,   /* destructors ran */
-    XW_STATE_EXITED = 3   /* _exit or _Exit */
+    XW_STATE_EXITED = 3   /* _exit, _Exit, quick_exit */
 };
 
 struct xw_chunk {

@@ -7,8 +7,8 @@
  *     xw_mpi_started()     MPI_Init: heartbeat at once, segments
  *     xw_helper_due()      counters.c; in other processes the heartbeat starts once they live for two seconds
  *     xw_mpi_ending()      MPI_Finalize: the last segment
- *     xw_process_ends()    destructor, _exit: the last slice and the mark of a clean end, or the record of a short
- * process
+ *     xw_process_ends()    destructor, _exit, quick_exit: the last slice and the mark of a clean end, or the record of
+ *                          a short process
  */
 #include "init.h"
 

@@ -31,7 +31,7 @@ ENDS = (
     End("exit", 3, "clean"),
     End("_exit", 4, "exited"),
     End("_Exit", 6, "exited"),
-    End("quick_exit", 5, "killed"),
+    End("quick_exit", 5, "exited"),
     End("abort", -signal.SIGABRT, "killed"),
     End("segv", -signal.SIGSEGV, "killed"),
     End("term", -signal.SIGTERM, "killed"),
