@@ -34,7 +34,7 @@ struct xw_spool {
     struct xw_log segments;
     uint32_t free_blocks; /* thread blocks that nobody has; a hint */
     char path[384];
-    uint8_t *chunk[XW_MAX_CHUNKS];    /* where each chunk of the file is mapped; entries below header->n_chunks are set */
+    uint8_t *chunk[XW_MAX_CHUNKS]; /* where each chunk of the file is mapped; entries below header->n_chunks are set */
     uint64_t carried[XW_BLOCK_WORDS]; /* how much of the early blocks is in the file's shared block already */
 };
 

@@ -157,54 +157,68 @@ static void test_storage(void **unused)
     assert_in_range(stored, MIB, MIB + 64 * PAGE);
 }
 
+enum { MOST_MEMBERS = 2048 };
+
+/* Threads that spin or sleep until they are told to stop. */
 struct crew {
+    pthread_t thread[MOST_MEMBERS];
+    int tid[MOST_MEMBERS];
     pthread_barrier_t ready;
     int stop;
     int spinning; /* else asleep */
-    int tid[2048];
     int n;
 };
-static struct crew crew;
 
-static void *crew_member(void *number)
+struct member {
+    struct crew *crew;
+    int number;
+};
+
+static void *crew_member(void *argument)
 {
-    const int spinning = crew.spinning;
-    crew.tid[(intptr_t)number] = gettid();
-    pthread_barrier_wait(&crew.ready);
-    while (!__atomic_load_n(&crew.stop, __ATOMIC_RELAXED))
-        if (!spinning)
+    const struct member *member = argument;
+    struct crew *crew = member->crew;
+    crew->tid[member->number] = gettid();
+    pthread_barrier_wait(&crew->ready);
+    while (!__atomic_load_n(&crew->stop, __ATOMIC_RELAXED))
+        if (!crew->spinning)
             usleep(20000);
     return NULL;
 }
 
-static void crew_start(pthread_t *threads, int n, int spinning)
+/* All of its threads run when it returns. */
+static void crew_start(struct crew *crew, int n, int spinning)
 {
+    struct member members[n];
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 128 * 1024);
-    crew.stop = 0;
-    crew.spinning = spinning;
-    pthread_barrier_init(&crew.ready, NULL, (unsigned)n + 1);
-    for (intptr_t i = 0; i < n; i++)
-        assert_int_equal(pthread_create(&threads[i], &attributes, crew_member, (void *)i), 0);
-    pthread_barrier_wait(&crew.ready);
-    pthread_barrier_destroy(&crew.ready);
+    crew->stop = 0;
+    crew->spinning = spinning;
+    crew->n = n;
+    pthread_barrier_init(&crew->ready, NULL, (unsigned)n + 1);
+    for (int i = 0; i < n; i++) {
+        members[i] = (struct member){crew, i};
+        assert_int_equal(pthread_create(&crew->thread[i], &attributes, crew_member, &members[i]), 0);
+    }
+    pthread_barrier_wait(&crew->ready);
     pthread_attr_destroy(&attributes);
 }
 
-static void crew_stop(pthread_t *threads, int n)
+static void crew_stop(struct crew *crew)
 {
-    __atomic_store_n(&crew.stop, 1, __ATOMIC_RELAXED);
-    for (int i = 0; i < n; i++)
-        pthread_join(threads[i], NULL);
+    __atomic_store_n(&crew->stop, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < crew->n; i++)
+        pthread_join(crew->thread[i], NULL);
+    pthread_barrier_destroy(&crew->ready);
 }
 
 /* Threads of the process without a crew: sanitizers start one of their own with the first. */
 static uint64_t idle_threads(void)
 {
-    pthread_t first;
+    static struct crew first;
     crew_start(&first, 1, 0);
-    crew_stop(&first, 1);
+    crew_stop(&first);
     return read_stats(0).value[XW_OS_THREADS];
 }
 
@@ -212,17 +226,17 @@ static void test_threads(void **unused)
 {
     (void)unused;
     enum { MANY = XW_THREADS_LOOKED_AT + 100 };
-    static pthread_t threads[MANY];
+    static struct crew crew;
     uint64_t idle = idle_threads();
     assert_in_range(idle, 1, 2);
-    crew_start(threads, 8, 0);
+    crew_start(&crew, 8, 0);
     assert_int_equal(read_stats(0).value[XW_OS_THREADS], idle + 8);
     assert_int_equal(read_stats(crew.tid[3]).value[XW_OS_THREADS], idle + 7);
-    crew_stop(threads, 8);
-    crew_start(threads, MANY, 0); /* beyond what is looked at, and beyond one getdents */
+    crew_stop(&crew);
+    crew_start(&crew, MANY, 0); /* beyond what is looked at, and beyond one getdents */
     struct xw_process_stats many = read_stats(0);
     assert_int_equal(read_stats(crew.tid[3]).value[XW_OS_THREADS], idle + MANY - 1);
-    crew_stop(threads, MANY);
+    crew_stop(&crew);
     assert_int_equal(many.value[XW_OS_THREADS], idle + MANY);
     assert_true(many.available & 1u << XW_OS_RUN_DELAY);
 }
@@ -231,7 +245,7 @@ static void test_threads(void **unused)
 static void check_run_delay(void)
 {
     enum { N = 4 };
-    pthread_t threads[N];
+    static struct crew crew;
     cpu_set_t all, one;
     sched_getaffinity(0, sizeof all, &all);
     CPU_ZERO(&one);
@@ -239,13 +253,13 @@ static void check_run_delay(void)
         if (CPU_ISSET(cpu, &all))
             CPU_SET(cpu, &one);
     sched_setaffinity(0, sizeof one, &one);
-    crew_start(threads, N, 1);
+    crew_start(&crew, N, 1);
     struct xw_process_stats before = read_stats(0);
     uint64_t wall = clock_ns(CLOCK_MONOTONIC);
     usleep(600000);
     struct xw_process_stats after = read_stats(0);
     wall = clock_ns(CLOCK_MONOTONIC) - wall;
-    crew_stop(threads, N);
+    crew_stop(&crew);
     sched_setaffinity(0, sizeof all, &all);
     uint64_t ran = grown(&before, &after, XW_OS_CPU_TIME);
     uint64_t waited = grown(&before, &after, XW_OS_RUN_DELAY);
@@ -267,11 +281,11 @@ static void test_run_delay(void **unused)
     assert_true(read_stats(0).value[XW_OS_RUN_DELAY] > total + 1000000000);
 }
 
-static void read_clocks(const pthread_t *threads, int n, double *cpu_ns)
+static void read_clocks(const struct crew *crew, double *cpu_ns)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < crew->n; i++) {
         clockid_t clock;
-        assert_int_equal(pthread_getcpuclockid(threads[i], &clock), 0);
+        assert_int_equal(pthread_getcpuclockid(crew->thread[i], &clock), 0);
         cpu_ns[i] = (double)clock_ns(clock) - cpu_ns[i];
     }
 }
@@ -279,17 +293,17 @@ static void read_clocks(const pthread_t *threads, int n, double *cpu_ns)
 /* Some threads spin, some sleep. However unfairly the processors are shared, the threads' own clocks tell. */
 static void check_busy_threads(int spinning, int sleeping)
 {
-    pthread_t spinners[8], sleepers[8];
+    static struct crew spinners, sleepers;
     double cpu_ns[8] = {0}, sum = 0, sum2 = 0;
-    crew_start(sleepers, sleeping, 0);
-    crew_start(spinners, spinning, 1);
+    crew_start(&sleepers, sleeping, 0);
+    crew_start(&spinners, spinning, 1);
     read_stats(0);
-    read_clocks(spinners, spinning, cpu_ns);
+    read_clocks(&spinners, cpu_ns);
     usleep(500000);
     uint64_t busy = read_stats(0).value[XW_OS_THREADS_BUSY];
-    read_clocks(spinners, spinning, cpu_ns);
-    crew_stop(spinners, spinning);
-    crew_stop(sleepers, sleeping);
+    read_clocks(&spinners, cpu_ns);
+    crew_stop(&spinners);
+    crew_stop(&sleepers);
     for (int i = 0; i < spinning; i++) {
         sum += cpu_ns[i];
         sum2 += cpu_ns[i] * cpu_ns[i];
@@ -374,15 +388,15 @@ static void test_no_proc(void **unused)
 static void test_cost(void **unused)
 {
     (void)unused;
-    static pthread_t threads[1024];
+    static struct crew crew;
     static const int counts[] = {0, 8, 64, 1024};
     for (unsigned i = 0; i < 4; i++) {
-        crew_start(threads, counts[i], 0);
+        crew_start(&crew, counts[i], 0);
         uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         for (int k = 0; k < 100; k++)
             read_stats(0);
         uint64_t cost = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 100;
-        crew_stop(threads, counts[i]);
+        crew_stop(&crew);
         print_message("%d threads: %.1f us CPU a reading\n", counts[i] + 1, (double)cost * 1e-3);
         assert_in_range(cost, 1, 50000000);
     }

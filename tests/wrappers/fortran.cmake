@@ -40,7 +40,7 @@ function(crosswind_fortran_program name mpi) # crosswind_fortran_program(NAME MP
       ${compile_c}
       COMMAND ${MPIF90_${mpi}} -O1 -g -w -fallow-argument-mismatch -D${FORTRAN_DEFINE_${form}} ${flags} -J ${objects}
               -o ${output} ${f_sources} ${c_object}
-      DEPENDS ${sources} ${CMAKE_CURRENT_SOURCE_DIR}/fortran_forms.inc)
+      DEPENDS ${sources} ${CMAKE_CURRENT_SOURCE_DIR}/fortran_forms.h90)
     add_custom_target(${name}_${form}.${mpi} ALL DEPENDS ${output})
   endforeach()
 endfunction()

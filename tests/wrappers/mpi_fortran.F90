@@ -5,7 +5,7 @@
 !     mpi_fortran PREFIX FILE
 !
 ! -DSECTIONS: mpi_f08 takes array sections as they are. -DLARGE_COUNTS: and counts of 64 bits.
-#include "fortran_forms.inc"
+#include "fortran_forms.h90"
 
 module expectations
   implicit none

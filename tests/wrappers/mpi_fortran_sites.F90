@@ -1,5 +1,5 @@
 ! Messages from two places of the program in turn: what ends a segment is the same, what is in it is not.
-#include "fortran_forms.inc"
+#include "fortran_forms.h90"
 
 program mpi_fortran_sites
   USE_MPI
