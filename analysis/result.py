@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crosswind.analysis.arrays import Grouping
 
-__all__ = ["Caution", "ClusterStatistics", "Detection", "Estimate"]
+__all__ = ["Caution", "ClusterStatistics", "Detection", "Estimate", "percent_text", "seconds_text"]
 
 
 class Caution(NamedTuple):
@@ -153,7 +153,7 @@ class Estimate:
         if not self.hit_segments:
             return f"No interference seen in {self.segments} segments; {trust}."
         return (
-            f"Lost {_percent(self.interference_pct)} ({_seconds(self.interference_s)}) to interference "
+            f"Lost {percent_text(self.interference_pct)} ({seconds_text(self.interference_s)}) to interference "
             f"in {self.hit_segments} of {self.segments} segments; {trust}."
         )
 
@@ -182,12 +182,14 @@ class Estimate:
         }
 
 
-def _percent(value: float) -> str:
+def percent_text(value: float) -> str:
     """Two significant digits; everything below a tenth in words."""
-    return "less than 0.1 %" if value < 0.1 else f"about {value:.2g} %"
+    if value < 0.1:
+        return "less than 0.1 %"
+    return f"about {value:.2g} %" if value < 10 else f"about {value:.0f} %"
 
 
-def _seconds(value: float) -> str:
+def seconds_text(value: float) -> str:
     """A duration in the unit that reads best, two significant digits up to 100 s."""
     if value >= 7200:
         return f"{value / 3600:.1f} h"
@@ -195,4 +197,6 @@ def _seconds(value: float) -> str:
         return f"{value / 60:.0f} min"
     if value >= 10:
         return f"{value:.0f} s"
-    return f"{value:.2g} s" if value >= 0.1 else f"{value * 1e3:.2g} ms"
+    if value >= 0.1:
+        return f"{value:.2g} s"
+    return f"{value * 1e3:.0f} ms" if value >= 0.01 else f"{value * 1e3:.2g} ms"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ class UntrustedIntervals:
 
     begin_us, end_us: float64, UTC microseconds; begin_s: float64, seconds after the first segment's begin. first,
     last: int64, numbers of the segments since MPI_Init. segments, hit: int64, how many lie in it and how many of them
-    were hit. lost_s: float64.
+    were hit; segments that the library merged are hit together. lost_s: float64.
     """
 
     begin_us: NDArray[np.float64]
@@ -61,14 +62,14 @@ def untrusted_intervals(table: SegmentTable, estimate: Estimate) -> UntrustedInt
         end_us=begins[last] + estimate.duration_us[last],
         begin_s=(begins[first] - run_begin_us) / 1e6,
         first=table.index[first],
-        last=table.index[last],
-        segments=(last - first + 1).astype(np.int64),
-        hit=np.diff(np.append(opens, hit.size)).astype(np.int64),
+        last=table.index[last] + table.stride[last] - 1,
+        segments=_sums(table.stride, first, last),
+        hit=_sums(np.where(estimate.hit, table.stride, 0), first, last),
         lost_s=_sums(estimate.excess_us, first, last) / 1e6,
     )
 
 
-def _sums(values: NDArray[np.float64], first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Sum of values[first : last + 1] for each pair."""
-    until = np.concatenate([[0.0], np.cumsum(values)])
+def _sums(values: NDArray[Any], first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[Any]:
+    """Sum of values[first : last + 1] for each pair, of the type of the values."""
+    until = np.concatenate([np.zeros(1, values.dtype), np.cumsum(values)])
     return until[last + 1] - until[first]

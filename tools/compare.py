@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 import numpy as np
 
 from crosswind.analysis import Comparison, compare
+from crosswind.analysis.result import percent_text
 from crosswind.profile.segments import SegmentTable
 from crosswind.tools.errors import CommandError
 from crosswind.tools.output import one_line, print_json, print_table, step
@@ -41,7 +43,7 @@ def compare_command(paths: tuple[Path, ...], as_json: bool, html: Path | None) -
     if html is not None:
         from crosswind.tools.report_html import comparison_report
 
-        comparison_report(html, [path.name for path in paths], _sentence(found, paths), found)
+        comparison_report(html, _names(paths), _sentence(found, paths), found)
     if as_json:
         print_json(_document(found, paths))
     else:
@@ -55,6 +57,12 @@ def _segments(path: Path) -> SegmentTable:
     if segments is None:
         raise CommandError(f"{path}: has no segments: it is no MPI program, or it had no global collectives")
     return segments
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """What the runs are called: the files' names, or their paths where names are not enough to tell them apart."""
+    names = [path.name for path in paths]
+    return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
 def _document(found: Comparison, paths: tuple[Path, ...]) -> dict[str, Any]:
@@ -88,27 +96,29 @@ def _sentence(found: Comparison, paths: tuple[Path, ...]) -> str:
     slowest = int(np.argmax(found.steady_pct))
     if found.steady_pct[slowest] < NOTABLE_PCT:
         return f"No run was slower than another by {NOTABLE_PCT:.0f} % throughout."
-    name = one_line(paths[slowest].name)
-    return (
-        f"{name} was slower throughout: about {found.steady_pct[slowest]:.2g} % of its time, against the quickest run."
-    )
+    name, lost = one_line(_names(paths)[slowest]), percent_text(found.steady_pct[slowest])
+    sentence = f"{name} was slower throughout: {lost} of its time, against the quickest run"
+    if all(estimate.certain for estimate in found.estimates):
+        return f"{sentence}."
+    return f"{sentence}; less certain, `crosswind estimate` has warnings about the runs."
 
 
 def _print(found: Comparison, paths: tuple[Path, ...]) -> None:
     click.secho(_sentence(found, paths), bold=True)
+    names = _names(paths)
     header = ("run", "time s", "lost by itself %", "slower throughout %", "compared %")
     rows = [
         (
-            path.name,
+            name,
             f"{estimate.total_s:.1f}",
             "-" if estimate.interference_pct is None else f"{estimate.interference_pct:.1f}",
             f"{found.steady_pct[i]:.1f}",
             f"{found.shared_pct[i]:.0f}",
         )
-        for i, (path, estimate) in enumerate(zip(paths, found.estimates, strict=True))
+        for i, (name, estimate) in enumerate(zip(names, found.estimates, strict=True))
     ]
     print_table(header, rows, "Runs")
-    shown = range(min(found.n_clusters, CLUSTERS_SHOWN))
+    shown = np.flatnonzero(np.any(np.isfinite(found.level_us), axis=0))[:CLUSTERS_SHOWN]
     levels = [
         (
             f"{c + 1}{'' if found.same_work[c] else ' (different work)'}",
@@ -117,4 +127,4 @@ def _print(found: Comparison, paths: tuple[Path, ...]) -> None:
         for c in shown
     ]
     if levels:
-        print_table(("cluster", *(path.name for path in paths)), levels, "Undisturbed duration of like segments, ms")
+        print_table(("cluster", *names), levels, "Undisturbed duration of like segments, ms")

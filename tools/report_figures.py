@@ -38,7 +38,8 @@ def histograms(
     columns = [("duration, ms", duration_us / 1e3), *([(work_name, work)] if work is not None else [])]
     figure = make_subplots(rows=1, cols=len(columns))
     for column, (title, values) in enumerate(columns, start=1):
-        counts, edges = np.histogram(values[np.isfinite(values)], bins=80)
+        finite = values[np.isfinite(values)]
+        counts, edges = np.histogram(finite, bins=80, range=_range(finite))
         middles = (edges[1:] + edges[:-1]) / 2
         figure.add_trace(go.Bar(x=middles, y=counts, marker_color=QUIET, showlegend=False), row=1, col=column)
         figure.update_xaxes(title_text=title, row=1, col=column)
@@ -93,6 +94,15 @@ def _longest(estimate: Estimate) -> NDArray[np.int64]:
     """The judged clusters with the most time."""
     judged = np.flatnonzero(estimate.clusters.covered)
     return judged[np.argsort(-estimate.clusters.time_s[judged], kind="stable")][:MAX_CLUSTERS]
+
+
+def _range(values: Values) -> tuple[float, float]:
+    """Where the bins of a histogram lie: a hundredth around values too close to one another to be parted."""
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    if high - low > 1e-6 * abs(high):
+        return low, high
+    margin = 0.01 * abs(high) or 0.5
+    return low - margin, high + margin
 
 
 def _box(name: str, duration_us: Values) -> go.Box:

@@ -16,6 +16,7 @@ from crosswind.analysis.features import segment_features
 from crosswind.profile.segments import SegmentTable
 from crosswind.tools import report_figures as figures
 from crosswind.tools.output import one_line
+from crosswind.tools.report_text import kinds_text
 
 __all__ = ["comparison_report", "estimate_report"]
 
@@ -72,8 +73,8 @@ def _figures(estimate: Estimate, kinds: dict[str, float]) -> list[str]:
     if estimate.interference_pct is None:
         return []
     lines = [f"Class {estimate.interference_class}, probability of a disturbed run {estimate.probability:.2f}."]
-    lost = [f"{kind} {seconds:.2g} s" for kind, seconds in kinds.items() if seconds > 0]
-    lines += [f"Lost in: {', '.join(lost)}."] if lost else []
+    lost = kinds_text(kinds)
+    lines += [f"Lost in: {lost}."] if lost else []
     lines.append(f"{estimate.uncovered_pct:.1f} % of the time lies in segments without their like.")
     return lines
 

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 import click
 
 from crosswind.analysis import Estimate
+from crosswind.analysis.result import seconds_text
 from crosswind.tools.output import print_table
 
-__all__ = ["print_estimate"]
+__all__ = ["kinds_text", "print_estimate"]
 
 _CLUSTERS_SHOWN = 8
+_LEAST_SHARE = 0.01  # of the loss: a kind that is less is not worth a word
 
 
 def print_estimate(estimate: Estimate, kinds: Mapping[str, float] | None = None) -> None:
@@ -21,8 +23,10 @@ def print_estimate(estimate: Estimate, kinds: Mapping[str, float] | None = None)
     """
     click.secho(estimate.sentence(), bold=True)
     if estimate.interference_pct is not None:
-        for line in (*_figures(estimate), *_kinds(kinds or {})):
+        for line in _figures(estimate):
             click.echo(f"  {line}")
+        if lost := kinds_text(kinds or {}):
+            click.echo(f"  lost in: {lost}")
         _print_clusters(estimate)
     remarks = [("Warning", text) for text in estimate.warnings] + [("Note", text) for text in estimate.notes]
     if remarks:
@@ -44,11 +48,11 @@ def _figures(estimate: Estimate) -> Iterator[str]:
             yield f"{name}: {value:.1f} %"
 
 
-def _kinds(kinds: Mapping[str, float]) -> Iterator[str]:
-    """What the time was lost in, largest part first."""
-    lost = sorted(((seconds, kind) for kind, seconds in kinds.items() if seconds > 0), reverse=True)
-    if lost:
-        yield "lost in: " + ", ".join(f"{kind} {seconds:.2g} s" for seconds, kind in lost)
+def kinds_text(kinds: Mapping[str, float]) -> str:
+    """What the time was lost in, largest part first, such as `I/O 2.1 s, collectives 90 ms`; empty if none was."""
+    least = _LEAST_SHARE * sum(kinds.values())
+    lost = sorted(((seconds, kind) for kind, seconds in kinds.items() if seconds > least), reverse=True)
+    return ", ".join(f"{kind} {seconds_text(seconds)}" for seconds, kind in lost)
 
 
 def _print_clusters(estimate: Estimate) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from crosswind.analysis import InputError, estimate_profile
 from crosswind.analysis import estimate as estimate_by
+from crosswind.analysis.result import percent_text, seconds_text
 from support.profiles import LAMMPS_RATES, make_profile
 from support.segment_tables import table
 
@@ -45,6 +46,19 @@ def test_every_segment_is_accounted_for():
     assert result.excess_us.sum() / 1e6 == pytest.approx(result.interference_s)
     assert np.flatnonzero(result.hit).tolist() == list(range(90, 100))
     assert result.duration_us.sum() / 1e6 == pytest.approx(result.total_s)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2e-6, "0.002 ms"), (0.0996, "100 ms"), (0.1, "0.1 s"), (9.96, "10 s"), (99.6, "100 s"), (180, "3 min")],
+)
+def test_durations_are_written_out(seconds, text):
+    assert seconds_text(seconds) == text
+
+
+@pytest.mark.parametrize(("percent", "text"), [(0.05, "less than 0.1 %"), (7.56, "about 7.6 %"), (99.6, "about 100 %")])
+def test_percentages_are_written_out(percent, text):
+    assert percent_text(percent) == text
 
 
 def test_sentences():

@@ -1,5 +1,7 @@
 """Stretches that were hit, on tables whose answer is plain."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,15 @@ def test_neighbours_are_one_interval_and_two_quiet_segments_are_bridged():
     assert found.begin_s == pytest.approx([0.5, 0.595, 1.22])
     assert found.begin_us == pytest.approx(1e6 + 1e6 * found.begin_s)
     assert found.end_us - found.begin_us == pytest.approx([65_000, 15_000, 15_000])
+
+
+def test_merged_segments_count_as_what_they_merge():
+    """Every column of this table is four segments: 40 to 43 and so on."""
+    segments, result = run([10, 12])
+    merged = dataclasses.replace(segments, index=4 * segments.index, stride=4 * segments.stride)
+    found = untrusted_intervals(merged, result)
+    assert (found.first.tolist(), found.last.tolist()) == ([40], [51])
+    assert (found.segments.tolist(), found.hit.tolist()) == ([12], [8])
 
 
 def test_the_first_and_the_last_segment():

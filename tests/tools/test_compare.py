@@ -19,6 +19,16 @@ def test_a_quiet_and_a_disturbed_run(crosswind, tmp_path):
     assert disturbed["shared_pct"] > 90
 
 
+def test_runs_of_one_name_are_told_apart_and_unknown_clusters_left_out(crosswind, tmp_path):
+    for day in ("mon", "tue"):
+        (tmp_path / day).mkdir()
+        write_profile(make_lammps(), tmp_path / day / "run.xwp")
+    text = crosswind("compare", "mon/run.xwp", "tue/run.xwp").stdout
+    assert "mon/run.xwp" in text
+    assert "tue/run.xwp" in text
+    assert not [line for line in text.splitlines() if line.split()[1:] == ["-", "-"]]
+
+
 def test_different_programs_have_nothing_in_common(crosswind, tmp_path):
     write_profile(make_lammps(), tmp_path / "a.xwp")
     (tmp_path / "b.csv").write_text("seg,rank,dur_us,coll_calls\n" + "".join(f"{i},0,100,77\n" for i in range(50)))
