@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import ctypes
 import os
 import re
 import shutil
@@ -30,6 +31,7 @@ GROUPS = {
     "posix": ("read", "pread", "pread64", "readv", "write", "pwrite", "pwrite64", "writev", "fsync", "fdatasync",
               "fread", "fwrite"),
 }  # fmt: skip
+MAX_EPISODES = 64  # tools/injector/inject.h
 UNITS_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
 
 
@@ -46,6 +48,27 @@ class Duration(click.ParamType):
         if not match:
             self.fail(f"{value!r} is no length of time such as 500us, 5ms or 0.1s", param, ctx)
         return float(match[1]) * UNITS_US[match[2]]
+
+
+class Listed(click.ParamType):
+    """A list that the injector reads: words of one form, separated by commas, without blanks."""
+
+    name = "list"
+
+    def __init__(self, form: str, example: str, most: int | None = None) -> None:
+        self.form = re.compile(form)
+        self.example = example
+        self.most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401
+        """The list as it is."""
+        words = value.split(",") if value else []
+        for word in words:
+            if not self.form.fullmatch(word):
+                self.fail(f"{word!r} is not of the form {self.example}", param, ctx)
+        if self.most is not None and len(words) > self.most:
+            self.fail(f"has {len(words)} entries, {self.most} are possible", param, ctx)
+        return str(value)
 
 
 @dataclass(frozen=True)
@@ -70,13 +93,18 @@ class Added:
 @click.option(
     "--probability", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="That a call is held up."
 )
-@click.option("--ranks", default="", help="Ranks to hold up, such as 0,3.  [all]")
+@click.option("--ranks", type=Listed(r"\d{1,9}", "0,3"), default="", help="Ranks to hold up, such as 0,3.  [all]")
 @click.option(
     "--without-rank",
     is_flag=True,
     help="Hold up processes that have no MPI rank, too (launchers, shells, programs without MPI).",
 )
-@click.option("--episodes", default="", help="Only in these seconds of a process's life, such as 10-20,40-50.")
+@click.option(
+    "--episodes",
+    type=Listed(r"\d+(\.\d+)?-\d+(\.\d+)?", "10-20,40-50", MAX_EPISODES),
+    default="",
+    help="Only in these seconds of a process's life, such as 10-20,40-50.",
+)
 @click.option("--period", type=Duration(), help="Come and go with this period.")
 @click.option("--duty", type=click.FloatRange(0, 1), default=0.33, show_default=True, help="Part of a period.")
 @click.option("--busy", is_flag=True, help="Take CPU time while holding up; otherwise sleep.")
@@ -125,14 +153,33 @@ def read_logs(directory: Path) -> list[Added]:
     """What each process was held up by, in order of rank. Raises CommandError for a log that is none."""
     found = []
     for path in directory.glob("*.csv"):
-        rank, pid, _ = path.name.split(".")
-        with path.open(newline="") as file:
-            try:
-                delays = [int(added) for _, added, _ in csv.reader(file)]
-            except ValueError:
-                raise CommandError(f"{path}: is no log of the injector") from None
-        found.append(Added(int(rank), int(pid), len(delays), sum(delays) / 1e9))
+        delays = added_ns = 0
+        try:
+            rank, pid, _ = path.name.split(".")
+            with path.open(newline="") as file:
+                for _, added, _ in csv.reader(file):
+                    delays += 1
+                    added_ns += int(added)
+            found.append(Added(int(rank), int(pid), delays, added_ns / 1e9))
+        except (ValueError, csv.Error):
+            raise CommandError(f"{path}: is no log of the injector") from None
     return sorted(found, key=lambda one: (one.rank, one.pid))
+
+
+def _functions(library: Path, listed: str) -> list[str]:
+    """The names that a list of names and groups stands for. CommandError: the injector has no such function."""
+    names = [n for word in listed.split(",") for n in GROUPS.get(word.strip(), (word.strip(),)) if n]
+    try:
+        injector = ctypes.CDLL(str(library))
+        count = ctypes.c_uint.in_dll(injector, "inject_n_names").value
+        known = {name.decode() for name in (ctypes.c_char_p * count).in_dll(injector, "inject_names") if name}
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{library}: is no injector of this version ({error}): build it with `make build`") from None
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        what = f"cannot hold up {one_line(unknown[0])}" if unknown else "no function to hold up"
+        raise CommandError(f"--functions: {what}: name MPI functions that move data or wait, or {', '.join(GROUPS)}")
+    return names
 
 
 def _log_directory(log: Path | None) -> Path:
@@ -149,12 +196,11 @@ def _log_directory(log: Path | None) -> Path:
 
 def _environment(library: Path, log: Path, options: dict[str, Any]) -> dict[str, str]:
     """The program's environment. The library goes behind what is in LD_PRELOAD: a profiler has to see the delays."""
-    names = [n for word in options["functions"].split(",") for n in GROUPS.get(word.strip(), (word.strip(),)) if n]
     before = os.environ.get("LD_PRELOAD", "")
     period = options["period"]
     mine = {
         "LD_PRELOAD": f"{before}:{library}" if before else str(library),
-        "CROSSWIND_INJECT_FUNCTIONS": ",".join(names),
+        "CROSSWIND_INJECT_FUNCTIONS": ",".join(_functions(library, options["functions"])),
         "CROSSWIND_INJECT_MEAN_US": f"{options['mean']:g}",
         "CROSSWIND_INJECT_DEVIATION_US": f"{options['deviation']:g}",
         "CROSSWIND_INJECT_PROBABILITY": repr(options["probability"]),

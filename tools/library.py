@@ -23,12 +23,14 @@ SEPARATORS = frozenset(" :\t\n")  # what ld.so splits LD_PRELOAD at
 
 
 def find_library(name: str = NAME, variable: str = "CROSSWIND_LIBRARY") -> Path:
-    """The absolute path of a library to preload: what the variable says if it is set, else the first known place.
+    """The absolute path of a library to preload: what the variable says if it is set, else beside the profiler that
+    CROSSWIND_LIBRARY names, else the first known place.
 
     Raises CommandError when there is none, or when LD_PRELOAD could not name it.
     """
-    named = os.environ.get(variable)
-    candidates = [Path(named).absolute()] if named else [place / name for place in PLACES]
+    named, profiler = os.environ.get(variable), os.environ.get("CROSSWIND_LIBRARY")
+    beside = (Path(profiler).absolute().parent,) if profiler else ()
+    candidates = [Path(named).absolute()] if named else [place / name for place in (*beside, *PLACES)]
     for path in candidates:
         if path.is_file():
             if SEPARATORS & set(str(path)):

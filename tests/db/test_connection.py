@@ -9,8 +9,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import OperationalError
 
-from crosswind.db import DatabaseError, open_database, reading, schema
+from crosswind.db import DatabaseError, load_profile, open_database, queries, reading, schema
 from crosswind.db.connection import VERSION_TABLE, writing
+from support.profiles import make_lammps
 
 
 def test_migrations_build_exactly_the_schema(engine):
@@ -28,6 +29,23 @@ def test_opening_again_keeps_what_is_there(url):
         assert conn.execute(schema.resource.select()).one().name == "net"
     first.dispose()
     again.dispose()
+
+
+def test_a_database_from_before_access_patterns_is_migrated_and_keeps_its_jobs(url):
+    engine = open_database(url)
+    job_key = load_profile(engine, make_lammps()).job_key
+    with writing(engine) as conn:
+        conn.execute(text("DROP TABLE access"))
+        conn.execute(text("ALTER TABLE process DROP COLUMN omp_num_threads"))
+        conn.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0001'"))
+    engine.dispose()
+    engine = open_database(url)
+    with reading(engine) as conn:
+        kept = queries.get_profile(conn, job_key)
+    engine.dispose()
+    assert kept.access == {}
+    assert {process.omp_num_threads for process in kept.processes} == {""}
+    assert kept.totals.keys() == make_lammps().totals.keys()
 
 
 def test_many_at_once_make_one_schema(url):

@@ -124,3 +124,18 @@ def test_the_estimate_finds_what_was_injected(mpi, tmp_path):
     intervals = json.loads(crosswind(tmp_path, "export", "x.xwp", "--what", "untrusted", "--format", "json").stdout)
     hit = [any(i["begin_us"] <= (at + added) / 1e3 <= i["end_us"] + 2e3 for i in intervals) for at, added in delays]
     assert sum(hit) > 0.9 * len(hit)
+
+
+def test_what_cannot_be_held_up_is_wrong_use(tmp_path):
+    for option, value, word in (
+        ("--functions", "MPI_Allreduc", "cannot hold up MPI_Allreduc"),
+        ("--functions", "", "no function to hold up"),
+        ("--ranks", "one", "'one' is not of the form 0,3"),
+        ("--ranks", "0, 3", "' 3' is not of the form 0,3"),
+        ("--episodes", "10", "'10' is not of the form 10-20,40-50"),
+        ("--episodes", ",".join(["1-2"] * 65), "65 entries, 64 are possible"),
+    ):
+        result = crosswind(tmp_path, "inject", option, value, "--", "touch", "ran")
+        assert result.returncode in (1, 2), value
+        assert word in result.stderr
+        assert not (tmp_path / "ran").exists()
