@@ -74,6 +74,15 @@ static void move_running_call(struct xw_thread_block *from, struct xw_thread_blo
         xw_publish_call(to, from->head.call_since, from->head.call_function, group - 1);
 }
 
+/* A call that ended while the file was made may have been added to the early block behind the helper's back. Nothing
+ * comes any more: the helper carries over what is left, now rather than at the end of the slice. */
+static void leave_early_block(struct xw_thread_block *early, struct xw_thread_block *block)
+{
+    move_running_call(early, block);
+    if (!xw_is_shared(early))
+        xw_heartbeat_wake();
+}
+
 /* A block for thread `tid`; the shared one when there is none, which counts as a loss once. */
 static struct xw_thread_block *own_or_shared_block(struct xw_process *process, uint32_t tid)
 {
@@ -101,7 +110,7 @@ struct xw_thread_block *xw_thread_block_slow(void)
         return xw_spool_block(&process->spool, 0);
     struct xw_thread_block *block = own_or_shared_block(process, (uint32_t)xw_syscall(SYS_gettid));
     if (xw_thread.block && was_published(&process->hot))
-        move_running_call(xw_thread.block, block);
+        leave_early_block(xw_thread.block, block);
     else if (xw_thread.generation != process->hot.generation)
         xw_thread.outermost = xw_thread.inner = 0; /* a forked child: the parent's calls are not ours */
     xw_thread.block = block;
@@ -178,7 +187,7 @@ static void leave_own(struct xw_thread_block *block, unsigned function, unsigned
  * with it. NULL: it began in the parent of this process, and its block is gone. (A vfork child counts into the shared
  * block while the thread's own words are its parent's.)
  */
-static struct xw_thread_block *block_to_leave(uintptr_t slow)
+struct xw_thread_block *xw_block_of_slow(uintptr_t slow)
 {
     struct xw_thread_block *entered = (struct xw_thread_block *)(slow & ~(uintptr_t)XW_CALL_FLAGS);
     if (!xw_hot.generation)
@@ -193,7 +202,7 @@ void xw_leave_slow(uintptr_t slow, uint64_t begin, unsigned function, unsigned g
     if (slow && !(slow & XW_CALL_COUNTS))
         return;
     const int owns_time = !slow || (slow & XW_CALL_OWNS_TIME);
-    struct xw_thread_block *block = block_to_leave(slow);
+    struct xw_thread_block *block = xw_block_of_slow(slow);
     *(owns_time ? &xw_thread.outermost : &xw_thread.inner) = 0;
     if (!block)
         return;

@@ -6,3 +6,4 @@
 int xw_options_ready(void) { return 1; }
 void xw_heartbeat_start(void) {}
 int xw_heartbeat_runs(void) { return 0; }
+void xw_heartbeat_wake(void) {}

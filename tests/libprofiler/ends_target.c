@@ -1,7 +1,8 @@
 /*
  * ends_target TRUTH HOW [AGE_MS]: writes single bytes to /dev/null for AGE_MS (default 600), noting each finished call
  * in the shared file TRUTH, which survives any death, then ends in the way that HOW names. With MPI (-DWITH_MPI) every
- * rank does so, with a note of its own, and the last one ends in that way while the others wait for it.
+ * rank does so, with a note of its own, and the last one ends in that way while the others wait for it. The calls are
+ * pwrite: no MPI library makes such calls of its own.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,7 +29,7 @@ static void count_for(long ms)
     end.tv_nsec += ms % 1000 * 1000000;
     do {
         for (int i = 0; i < 100; i++)
-            *finished += write(null, "x", 1) == 1;
+            *finished += pwrite(null, "x", 1, 0) == 1;
         nanosleep(&(struct timespec){0, 1000000}, NULL);
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
@@ -38,11 +39,11 @@ static void *last_thread(void *unused)
 {
     (void)unused;
     nanosleep(&(struct timespec){0, 50000000}, NULL);
-    *finished += write(null, "x", 1) == 1;
+    *finished += pwrite(null, "x", 1, 0) == 1;
     return NULL;
 }
 
-static void last_handler(void) { *finished += write(null, "x", 1) == 1; }
+static void last_handler(void) { *finished += pwrite(null, "x", 1, 0) == 1; }
 
 /* The main thread is gone, the process goes on. */
 static void end_main_thread(void)
