@@ -116,7 +116,10 @@ def _segment_columns(profile: Profile) -> dict[str, Any] | None:
     return {
         "seg": table.index.tolist(),
         "rank": table.ranks.tolist(),
-        "columns": {name: [_with_nulls(rank) for rank in values] for name, values in table.columns.items()},
+        "columns": {
+            name: values.tolist() if values.dtype.kind in "iu" else [_with_nulls(rank) for rank in values]
+            for name, values in table.columns.items()
+        },
     }
 
 
@@ -214,7 +217,7 @@ def _print_totals(totals: dict[str, dict[str, float]]) -> None:
 
     unit = {m.name: m.unit for m in METRICS}
     rows = [
-        (name, *(si(value[key], unit.get(name, "").replace("count", "")) for key in ("sum", "min", "avg", "max")))
+        (name, *(_quantity(value[key], unit.get(name, "")) for key in ("sum", "min", "avg", "max")))
         for name, value in totals.items()
         if value["max"]
     ]
@@ -223,6 +226,13 @@ def _print_totals(totals: dict[str, dict[str, float]]) -> None:
         rows,
         "totals; sum over all processes, the rest over ranks where there are any",
     )
+
+
+def _quantity(value: float, unit: str) -> str:
+    """A value of a metric: thousandths as the number that they are parts of."""
+    if unit == "count/1000":
+        return f"{value / 1000:.2f}"
+    return si(value, "" if unit == "count" else unit)
 
 
 def _print_functions(functions: dict[str, dict[str, float]]) -> None:
@@ -237,6 +247,8 @@ def _print_functions(functions: dict[str, dict[str, float]]) -> None:
 
 def _print_access(access: dict[str, dict[str, Any]]) -> None:
     """How the files were used, and by whom; the requests that moved nothing are left out of the sizes."""
+    from crosswind.profile.access import size_label
+
     rows = []
     for cls, found in access.items():
         files = found["files"]
@@ -248,11 +260,12 @@ def _print_access(access: dict[str, dict[str, Any]]) -> None:
             if way != "files":
                 sizes = [(low, n) for low, n in use["sizes"] if low]
                 common = max(sizes, key=lambda item: item[1])[0] if sizes else 0
-                rows.append((cls, way, use["requests"], si(common, "B"), use["pattern"] or "-", whose))
+                size = size_label(common.bit_length())
+                rows.append((cls, way, use["requests"], size, use["pattern"] or "-", whose))
     print_table(
-        ("class", "layer, way", "requests", "mostly from", "pattern", "files"),
+        ("class", "layer, way", "requests", "most frequent size", "pattern", "files"),
         rows,
-        "I/O pattern; sizes are powers of two",
+        "I/O pattern",
     )
 
 

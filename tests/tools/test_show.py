@@ -1,7 +1,9 @@
 """`crosswind show` against the numbers that were planted in a synthetic profile."""
 
+import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 from crosswind.profile import write_profile
@@ -91,3 +93,22 @@ def test_hostile_names_reach_no_terminal(crosswind, tmp_path):
 )
 def test_si(value, unit, text):
     assert si(value, unit) == text
+
+
+def test_thousandths_and_sizes_are_written_for_people(crosswind, tmp_path):
+    profile = make_lammps()
+    n = len(profile.processes)
+    steps, sizes = np.zeros((n, 5), dtype=np.int64), np.zeros((n, 32), dtype=np.int64)
+    steps[0, 1] = sizes[0, 13] = 9  # 4096 bytes
+    whole = dataclasses.replace(
+        profile,
+        totals={**profile.totals, "threads_busy": np.full(n, 1500)},
+        access={"steps_disk_posix_write": steps, "sizes_disk_posix_write": sizes},
+    )
+    write_profile(whole, tmp_path / "p.xwp")
+    result = crosswind("show", "p.xwp")
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    (threads,) = (line.split() for line in lines if line.startswith("threads_busy"))
+    assert threads[2:] == ["1.50", "1.50", "1.50"]
+    assert any("4 to 8 KiB" in line and "aggregate-write" in line for line in lines)
