@@ -34,6 +34,7 @@ _NEGLIGIBLE_CPU = 0.02  # of the duration
 _MANY_HIT = 0.35
 _MEDIAN_MADS = 4.0
 _DISAGREE_PCT = 3.0
+_NOTABLE_CPU = 0.03
 _SATURATED_SHARE = 0.05
 _SKIPPED_SHARE = 0.10
 
@@ -154,14 +155,18 @@ def _judge(
     least_noise = max(_LEAST_NOISE * usual, _LEAST_NOISE_US) / centre
     baseline = find_baseline(ratios, least_noise)
     judged = _judgement(y, ratios, model, baseline, foot, centre / usual)
-    if may_split and judged.excess.sum() > _PERIODIC_SHARE * usual * y.size:
-        period = period_of_hits(baseline.hit)
-        if period is not None:
-            return _judge_in_turns(y, duration, regressors, period)
-    if judged.noise > _SATURATED_NOISE:
+    period = _period(judged, usual) if may_split else None
+    if period is None and judged.noise > _SATURATED_NOISE:
         lowest = saturated_baseline(ratios, least_noise) or baseline
-        return _judgement(y, ratios, model, lowest, foot, centre / usual, saturated=True)
-    return judged
+        judged = _judgement(y, ratios, model, lowest, foot, centre / usual, saturated=True)
+        period = _period(judged, usual) if may_split else None
+    return judged if period is None else _judge_in_turns(y, duration, regressors, period)
+
+
+def _period(judged: _Judgement, usual: float) -> int | None:
+    """After how many members the hits of a group recur, where they are worth a look."""
+    worth = judged.excess.sum() > _PERIODIC_SHARE * usual * judged.hit.size
+    return period_of_hits(judged.hit) if worth else None
 
 
 def _judgement(
@@ -295,6 +300,13 @@ def _cautions(features: SegmentFeatures, findings: _Findings) -> Iterator[Cautio
             "segments vary widely",
             f"{saturated:.0%} of the time lies in like segments that take very different times: whether all of them "
             "were disturbed or they vary by nature is hard to tell.",
+        )
+    cpu_excess = float(findings.cpu_excess_us.sum()) / total_us
+    if cpu_excess > _NOTABLE_CPU:
+        yield Caution(
+            "CPU time beyond the usual",
+            f"Some segments took more CPU time than their like, {cpu_excess:.0%} of the run in all, and no processor "
+            "counters tell whether they had more to do: if they had not, so much more was lost.",
         )
     if (skipped := share(findings.cpu_skipped)) > _SKIPPED_SHARE:
         yield Caution(

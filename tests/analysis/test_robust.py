@@ -50,6 +50,21 @@ def test_a_phase_that_comes_in_turns_is_no_interference():
     assert estimate(table(durations), "robust").interference_pct < 0.1
 
 
+@pytest.mark.parametrize("second", [12_000.0, 14_000.0])
+def test_two_phases_that_alternate_are_no_interference(second):
+    """Half of the segments are of each: neither is the exception, and the median lies between them."""
+    durations = np.where(np.arange(N) % 2 == 1, second, 10_000.0) * noisy(1.0)
+    assert estimate(table(durations), "robust").interference_pct < 0.1
+
+
+def test_cpu_time_beyond_the_usual_is_not_added_but_leaves_no_certainty():
+    held_up = np.where(RNG.random(N) < 0.2, 5_000.0, 0.0)
+    found = estimate(table(noisy(10_000.0) + held_up, cpu_us=noisy(9_000.0) + held_up), "robust")
+    assert found.interference_pct < 0.5
+    assert found.cpu_pct == pytest.approx(100 * held_up.sum() / found.duration_us.sum(), rel=0.05)
+    assert "CPU time beyond the usual" in reasons(found)
+
+
 def test_bytes_that_vary_do_not_split_groups_and_steady_ones_do():
     durations = noisy(10_000.0)
     varying = table(durations, p2p_bytes=RNG.integers(1, 10**6, N).astype(float))
