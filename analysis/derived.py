@@ -106,6 +106,7 @@ SERIES: tuple[Series, ...] = (
     _share("stdio_io_share", "time in file I/O, stdio", _io_times("stdio")),
     _total("cpu", "processors in use", "cpu", "cpu_time"),
     _total("run_delay", "threads waiting for a processor", "cpu", "run_delay"),
+    _total("threads_busy", "threads at work", "threads", "threads_busy"),
     _total("p2p_bytes", "point-to-point bytes sent", "mpi_bytes", "mpi_p2p_bytes_out"),
     _total("coll_bytes", "bytes given to collectives", "mpi_bytes", *_collectives("bytes_out")),
     _total("p2p_calls", "point-to-point calls", "mpi_calls", "mpi_p2p_calls"),

@@ -12,13 +12,15 @@ others of its process are idle.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.profile.metrics import METRICS
 from crosswind.profile.model import Profile
 
-__all__ = ["CATEGORIES", "time_split"]
+__all__ = ["CATEGORIES", "TIME_COLUMNS", "split_columns", "time_split"]
 
 _CLASSES = ("net", "disk", "mem", "pipe", "sock", "other")
 _MPI = ("p2p", "wait", "coll", "rma", "io", "other")
@@ -47,15 +49,22 @@ def time_split(profile: Profile) -> dict[str, NDArray[np.int64]]:
 
     A process has as many threads in a slice as it had at its end, at least one.
     """
-    shape = (len(profile.processes), profile.n_slices)
-    split = {name: np.zeros(shape, dtype=np.int64) for name in CATEGORIES}
-    for name, values in profile.slices.items():
+    return split_columns(profile.slices, profile.covered_ns)
+
+
+def split_columns(
+    columns: Mapping[str, NDArray[np.int64]], covered_ns: NDArray[np.int64]
+) -> dict[str, NDArray[np.int64]]:
+    """`time_split` of columns by name, [process, slice]; those of TIME_COLUMNS that are not there count as zero."""
+    none = np.zeros(covered_ns.shape, dtype=np.int64)
+    split = {name: none.copy() for name in CATEGORIES}
+    for name, values in columns.items():
         category = _category(name)
         if category:
             split[category] += values
     calls = np.sum(list(split.values()), axis=0, dtype=np.int64)
-    outside = np.maximum(profile.covered_ns * np.maximum(_frame(profile, "threads"), 1) - calls, 0)
-    split["computation"] = np.minimum(_frame(profile, "cpu_time"), outside)
+    outside = np.maximum(covered_ns * np.maximum(columns.get("threads", none), 1) - calls, 0)
+    split["computation"] = np.minimum(columns.get("cpu_time", none), outside)
     split["idle"] = outside - split["computation"]
     return split
 
@@ -69,6 +78,7 @@ def _category(column: str) -> str:
     return ""
 
 
-def _frame(profile: Profile, name: str) -> NDArray[np.int64]:
-    empty = np.zeros((len(profile.processes), profile.n_slices), dtype=np.int64)
-    return profile.slices.get(name, empty)
+# What `split_columns` needs.
+TIME_COLUMNS = tuple(
+    metric.name for metric in METRICS if _category(metric.name) or metric.name in ("threads", "cpu_time")
+)

@@ -45,6 +45,7 @@ LAMMPS_RATES = {
     "hw_instructions": 3_000_000_000,
     "rss": RSS,
     "threads": 1,
+    "threads_busy": 1_000,
 }
 WRITER_RATES = {
     "posix_disk_write_calls": 48,
@@ -58,6 +59,7 @@ WRITER_RATES = {
     "cpu_time": 60_000_000,
     "rss": 20 << 20,
     "threads": 1,
+    "threads_busy": 1_000,
 }
 # name: calls, bytes out, bytes in, ns; per process and second
 LAMMPS_FUNCTIONS = {

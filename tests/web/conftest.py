@@ -11,9 +11,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.serving import make_server
 
+from crosswind.profile import summarize
 from crosswind.web import create_app
 from support.browser import CHROMIUM, chromium
-from support.sites import Jobs, Site, make_site
+from support.profiles import make_lammps
+from support.sites import SLOW, Jobs, Site, make_site
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +37,12 @@ def client(app: Flask) -> FlaskClient:
 @pytest.fixture(scope="session")
 def jobs(site: Site) -> Jobs:
     return site.jobs
+
+
+@pytest.fixture(scope="session")
+def lammps_split() -> dict[str, float]:
+    """Seconds of thread time by category, as `crosswind show` says of the same profile."""
+    return summarize(make_lammps(slow_segments=SLOW))["time_s"]["job"]
 
 
 @pytest.fixture(scope="session")

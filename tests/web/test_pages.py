@@ -167,6 +167,29 @@ def test_how_files_are_used(client: FlaskClient, jobs: Jobs) -> None:
     assert [float(bar["width"]) for bar in bars] == [95.0]
 
 
+def test_where_the_time_went(client: FlaskClient, jobs: Jobs, lammps_split: dict[str, float]) -> None:
+    text = client.get(f"/jobs/{jobs.lammps}").text
+    section = text[text.index('id="time-title"') :].partition("</section>")[0]
+    shares = {
+        name: float(share)
+        for name, share in re.findall(r'key-(\w+)" aria-hidden="true"></span>.*?<b>([\d.]+) %', section)
+    }
+    total = sum(lammps_split.values())
+    assert shares == {n: pytest.approx(100 * s / total, abs=0.051) for n, s in lammps_split.items() if s}
+    assert {"mpi_p2p", "io_disk", "computation"} <= shares.keys()
+    bars = [a for tag, a in tags(section) if tag == "rect"]
+    assert [bar["class"] for bar in bars] == [f"bar-{name}" for name in shares]
+    assert sum(float(bar["width"]) for bar in bars) == pytest.approx(100, abs=0.1)
+
+
+def test_threads_at_work_are_a_plot(client: FlaskClient, jobs: Jobs) -> None:
+    figure = client.get(f"/jobs/{jobs.lammps}/figure.json?plots=all").json
+    (plot,) = [plot for plot in figure["plots"] if plot["name"] == "threads"]
+    (trace,) = [t for t in figure["data"] if t["meta"]["series"] == "threads_busy" and t["meta"]["part"] == "line"]
+    assert plot["title"] == "Threads at work"
+    assert 1.9 < max(v for v in trace["y"] if v is not None) <= 2.1  # two ranks of one thread each
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_text(client: FlaskClient, jobs: Jobs, name: str) -> None:
     key = jobs.hostile[HOSTILE.index(name)]

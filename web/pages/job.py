@@ -9,6 +9,7 @@ from flask import Blueprint, Response, jsonify, render_template
 
 from crosswind.db import details, queries
 from crosswind.db.queries import JobRow
+from crosswind.profile.timesplit import TIME_COLUMNS
 from crosswind.web.access import access_rows
 from crosswind.web.arguments import arguments_or_400
 from crosswind.web.database import connection
@@ -18,6 +19,7 @@ from crosswind.web.joblookup import job_or_404
 from crosswind.web.plots import background_plots, job_plots, lost_plot, quiet_resources
 from crosswind.web.schemas import FigureArguments, JobPageArguments
 from crosswind.web.tables import function_rows, lost_rows, process_rows, total_rows
+from crosswind.web.timebar import TimePart, time_parts
 from crosswind.web.verdict import verdict_of, verdict_of_loss
 
 __all__ = ["blueprint"]
@@ -45,6 +47,7 @@ def page(key: int) -> str:
         more_processes=max(0, len(processes) - MAX_PROCESSES),
         killed=sum(process.count for process in processes if process.state == "killed"),
         totals=total_rows(details.get_totals(conn, key), np.array([p.is_mpi for p in processes], dtype=np.bool_)),
+        time=_time(job),
         functions=function_rows(queries.get_functions(conn, key)),
         access=access_rows(details.get_access(conn, key)),
         lost=lost_rows(job.lost),
@@ -60,6 +63,11 @@ def figure(key: int) -> Response:
     if job.n_slices == 0:
         return jsonify({"plots": [], "notes": [_TOO_SHORT]})
     return jsonify(_figure(job, wanted))
+
+
+def _time(job: JobRow) -> list[TimePart]:
+    data = read_frames(connection(), job, TIME_COLUMNS)
+    return time_parts(data.frames, data.covered_ns)
 
 
 _TOO_SHORT = "The job ended before its first slice was closed, so there is no time line. The tables below are complete."
