@@ -26,7 +26,7 @@ def test_effective_threads(how, threads, tmp_path):
     at_work = process["threads"]
     assert at_work["effective"] == pytest.approx(cpu / wall, rel=0.05)
     assert threads * 0.5 <= at_work["average"] <= threads + 0.1  # processors may be shared unfairly for a while
-    assert at_work["busiest"] <= threads + 0.1
+    assert at_work["busiest"] <= threads + 1  # the main thread makes the others, in a short first slice
     assert (process["omp_num_threads"], at_work["asked"]) == ("3", 3)
     assert bool(at_work["remark"]) == (at_work["effective"] < 1.5)
 
