@@ -70,7 +70,7 @@ def _arrays(profile: Profile) -> list[tuple[Section, NDArray[Any]]]:
         table: dict[str, NDArray[np.int64]] = getattr(profile, name)
         if table:
             out.append(_int_section(name, np.stack(list(table.values())), names=tuple(table)))
-    out += [_int_section(f"access/{name}", array) for name, array in sorted(profile.access.items())]
+    out += [_int_section(f"access/{name}", array) for name, array in profile.access.items()]
     if profile.segments is not None:
         out += _segment_arrays(profile.segments)
     return out

@@ -33,12 +33,15 @@ MPICH = "mpirun.mpich -n 3 $BUILT/mpi_end.mpich"
 
 
 def mpi(name: str, mpirun: str, build: str) -> tuple[Case, ...]:
-    """The same job under one MPI, ending in three ways."""
+    """The same job under one MPI, ending in three ways.
+
+    What launchers say of MPI_Abort varies: with nothing preloaded, 2 of 25 runs of Open MPI and 5 of MPICH differed.
+    """
     command = f"mpirun.{build}"
     return (
         Case(f"{name} job", f"{mpirun} finalize", (command,), (f"mpi_end.{build}",), shows="3 ranks, sum 3"),
         Case(f"{name}: a rank fails", f"{mpirun} fail", (command,), (f"mpi_end.{build}",), status=3, shows="3 ranks", only_default=SLOW),
-        Case(f"{name}: MPI_Abort", f"{mpirun} abort", (command,), (f"mpi_end.{build}",), status=5, shows="3 ranks"),
+        Case(f"{name}: MPI_Abort", f"{mpirun} abort 2> /dev/null", (command,), (f"mpi_end.{build}",), status=5, shows="3 ranks"),
     )  # fmt: skip
 
 
