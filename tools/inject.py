@@ -81,7 +81,7 @@ class Added:
     seconds: float
 
 
-@click.command("inject", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command("inject", context_settings={"allow_interspersed_args": False})
 @click.option(
     "--functions",
     default="collectives",

@@ -163,8 +163,9 @@ def _table(values: dict[str, NDArray[np.float64]], path: str | os.PathLike[str])
     if count.max() > 1:
         r, s = np.argwhere(count > 1)[0]
         raise FormatError(path, f"segment {index[s]} of rank {ranks[r]} is there twice")
-    if np.any(values["dur_us"] < 0):
-        raise FormatError(path, "a dur_us is negative")
+    if np.any(negative := values["dur_us"] < 0):
+        first = int(np.argmax(negative))
+        raise FormatError(path, f"dur_us of segment {index[column[first]]}, rank {ranks[row[first]]} is negative")
     columns: dict[str, NDArray] = {}
     for name in CSV_COLUMNS:
         if name == "sig" and name in values:

@@ -49,7 +49,7 @@ def test_columns_may_be_absent_in_any_order_and_foreign(tmp_path):
         ("seg,rank,dur_us\n0.5,0,1\n", "seg 0.5 is not a whole number"),
         ("seg,rank,dur_us\n-1,0,1\n", "seg -1 is not a whole number"),
         ("seg,rank,dur_us\n0,1e300,1\n", "rank 1e[+]300 is not a whole number"),
-        ("seg,rank,dur_us\n0,0,-1\n", "a dur_us is negative"),
+        ("seg,rank,dur_us\n0,0,1\n1,0,-1\n", "dur_us of segment 1, rank 0 is negative"),
     ],
 )
 def test_errors_name_the_file_and_the_line(tmp_path, text, message):
