@@ -249,6 +249,20 @@ static inline __attribute__((always_inline)) void xw_leave(struct xw_call call, 
     xw_add_quad(&block->function[function], 1, out, in, ticks);
 }
 
+/* The long way of xw_block_of. */
+struct xw_thread_block *xw_block_of_slow(uintptr_t slow) XW_HIDDEN XW_NOINLINE;
+
+/*
+ * Where a call counts what xw_leave does not say, asked once the real call has returned: its own block may be gone, for
+ * the reasons that xw_leave looks at the ticket again. NULL: nowhere.
+ */
+static inline __attribute__((always_inline)) struct xw_thread_block *xw_block_of(struct xw_call call)
+{
+    if (XW_UNLIKELY(!call.block || !call.outermost))
+        return NULL;
+    return XW_LIKELY(xw_has_own_block()) ? xw_thread.block : xw_block_of_slow(call.slow);
+}
+
 #define xw_enter_posix(function, group) xw_enter_layer(XW_LAYER_POSIX, (function), (group))
 #define xw_enter_mpi(function, group) xw_enter_layer(XW_LAYER_MPI, (function), (group))
 

@@ -75,11 +75,14 @@ static uintptr_t relative(uintptr_t address)
     return address & 0xfff; /* unknown: what randomisation leaves alone */
 }
 
-void xw_segment_site(struct xw_thread_block *block, unsigned function, const void *return_address)
+/* A thread without a block of its own has no segments, nor has the child of a signal handler that forked in the call. */
+void xw_segment_site(unsigned function, const void *return_address)
 {
+    if (!xw_has_own_block())
+        return;
     uint64_t site = relative((uintptr_t)xw_fortran_place(return_address)) * 0x9e3779b97f4a7c15u + function + 1;
     site = (site ^ site >> 29) * 0xbf58476d1ce4e5b9u;
-    xw_add(&block->head.site_hash, site ^ site >> 32);
+    xw_add(&xw_thread.block->head.site_hash, site ^ site >> 32);
 }
 
 /* --- readings --- */

@@ -124,7 +124,7 @@ const void *xw_fortran_count(uint32_t name, const void *place)
     const struct xw_mpi_counted counted = xw_mpi_counted[names[name].row];
     struct xw_call call = xw_enter_mpi(counted.function, counted.group);
     if (call.outermost)
-        xw_segment_site(call.block, counted.function, place);
+        xw_segment_site(counted.function, place);
     xw_leave(call, counted.function, counted.group, 0, 0);
     if (call.block)
         xw_fortran_call.taken_up = 1;

@@ -74,7 +74,7 @@ def body(form: Form) -> str:
         lines += ["    if (!error) {"]
         lines += [f"        {line}" for way in function.rules for line in rule.statement(way)]
         lines += ["    }"]
-    lines += [f"    xw_segment_site(call.block, XW_F_{function.name}, site);"]
+    lines += [f"    xw_segment_site(XW_F_{function.name}, site);"]
     lines += ["    xw_mpi_look(call.begin);"] if looks else []
     lines += ["}"]
     out_in = ", ".join(way if way in function.rules else "0" for way in ("out", "in"))

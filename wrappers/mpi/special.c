@@ -17,7 +17,7 @@
 static int leave_init(struct xw_call call, unsigned function, const void *site, int result)
 {
     if (call.outermost)
-        xw_segment_site(call.block, function, site);
+        xw_segment_site(function, site);
     xw_leave(call, function, XW_G_MPI_OTHER, 0, 0);
     if (call.outermost && result == 0)
         xw_mpi_initialized();
@@ -41,7 +41,7 @@ int xw_mpi_body_MPI_Finalize(xw_mpi_fn_MPI_Finalize *real, const void *site)
 {
     struct xw_call call = xw_enter_mpi(XW_F_MPI_Finalize, XW_G_MPI_OTHER);
     if (call.outermost) {
-        xw_segment_site(call.block, XW_F_MPI_Finalize, site);
+        xw_segment_site(XW_F_MPI_Finalize, site);
         xw_mpi_finalizing(XW_F_MPI_Finalize);
     }
     int result = real();
@@ -55,7 +55,7 @@ int xw_mpi_body_MPI_Session_init(xw_mpi_fn_MPI_Session_init *real, const void *s
     struct xw_call call = xw_enter_mpi(XW_F_MPI_Session_init, XW_G_MPI_OTHER);
     int result = real(info, errhandler, session);
     if (call.outermost)
-        xw_segment_site(call.block, XW_F_MPI_Session_init, site);
+        xw_segment_site(XW_F_MPI_Session_init, site);
     xw_leave(call, XW_F_MPI_Session_init, XW_G_MPI_OTHER, 0, 0);
     if (call.outermost && result == 0)
         xw_mpi_session_began();
@@ -66,7 +66,7 @@ int xw_mpi_body_MPI_Session_finalize(xw_mpi_fn_MPI_Session_finalize *real, const
 {
     struct xw_call call = xw_enter_mpi(XW_F_MPI_Session_finalize, XW_G_MPI_OTHER);
     if (call.outermost) {
-        xw_segment_site(call.block, XW_F_MPI_Session_finalize, site);
+        xw_segment_site(XW_F_MPI_Session_finalize, site);
         xw_mpi_session_ending(XW_F_MPI_Session_finalize);
     }
     int result = real(session);
@@ -79,7 +79,7 @@ int xw_mpi_body_MPI_Abort(xw_mpi_fn_MPI_Abort *real, const void *site, xw_word c
 {
     struct xw_call call = xw_enter_mpi(XW_F_MPI_Abort, XW_G_MPI_OTHER);
     if (call.outermost)
-        xw_segment_site(call.block, XW_F_MPI_Abort, site);
+        xw_segment_site(XW_F_MPI_Abort, site);
     xw_leave(call, XW_F_MPI_Abort, XW_G_MPI_OTHER, 0, 0);
     return real(comm, errorcode);
 }

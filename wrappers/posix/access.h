@@ -41,11 +41,12 @@ void xw_count_request_shared(struct xw_access *access, enum xw_class class, int 
 static inline __attribute__((always_inline)) void
 xw_count_request(struct xw_call call, enum xw_class class, enum xw_way way, int fd, int64_t offset, uint64_t bytes)
 {
-    if (XW_UNLIKELY(!call.block || !call.outermost))
+    struct xw_thread_block *block = xw_block_of(call);
+    if (XW_UNLIKELY(!block))
         return;
-    struct xw_access *access = &call.block->access[class][way];
+    struct xw_access *access = &block->access[class][way];
     const unsigned direction = way & 1;
-    if (XW_UNLIKELY(xw_is_shared(call.block))) {
+    if (XW_UNLIKELY(xw_is_shared(block))) {
         xw_count_request_shared(access, class, fd, direction, offset, bytes);
         return;
     }

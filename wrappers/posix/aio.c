@@ -66,7 +66,8 @@ AIO_RETURN(aio_return64, aiocb64)
 AIO_SUSPEND(aio_suspend, aiocb)
 AIO_SUSPEND(aio_suspend64, aiocb64)
 
-/* Each request of a list counts as a read or a write. */
+/* Each request of a list counts as a read or a write. Before they are made: a request is the program's again once it is
+ * done, and what it is told by (SIGEV_THREAD) may free it while lio_listio still runs. */
 static void count_requests(struct xw_call call, const struct aiocb *const list[], int n)
 {
     for (int i = 0; i < n; i++) {
@@ -87,8 +88,8 @@ static void count_requests(struct xw_call call, const struct aiocb *const list[]
         const struct aiocb *const *requests = (const struct aiocb *const *)list;                                       \
         const unsigned group = XW_G_POSIX(class_of_list(requests, n), XW_OP_POSIX_LOCAL);                              \
         const struct xw_call call = xw_enter_posix(XW_F_lio_listio, group);                                            \
-        int result = real_##name(mode, list, n, event);                                                                \
         count_requests(call, requests, n);                                                                             \
+        int result = real_##name(mode, list, n, event);                                                                \
         xw_leave(call, XW_F_lio_listio, group, 0, 0);                                                                  \
         return result;                                                                                                 \
     }

@@ -110,6 +110,9 @@ struct xw_stream_mark xw_stream_mark(const FILE *stream)
     return (struct xw_stream_mark){stream->_IO_read_ptr, stream->_IO_read_end};
 }
 
+/* Nothing where another thread is reading from the stream and the two do not belong together. */
+static uint64_t distance(const char *from, const char *to) { return to > from ? (uint64_t)(to - from) : 0; }
+
 uint64_t xw_stream_taken(const struct xw_stream_mark *before, const FILE *stream)
 {
     const struct xw_stream_mark now = xw_stream_mark(stream);
@@ -117,5 +120,5 @@ uint64_t xw_stream_taken(const struct xw_stream_mark *before, const FILE *stream
         return 0;
     if (now.end == before->end && now.read >= before->read)
         return (uint64_t)(now.read - before->read);
-    return (uint64_t)(before->end - before->read) + (uint64_t)(now.read - stream->_IO_read_base);
+    return distance(before->read, before->end) + distance(stream->_IO_read_base, now.read);
 }

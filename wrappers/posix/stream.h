@@ -65,7 +65,9 @@ struct xw_cursor {
     const FILE *stream; /* NULL: free */
     const char *read, *write;
 };
-enum { XW_CURSORS = 32 }; /* by descriptor; a newcomer takes the place of another, whose inlined calls are lost once */
+/* By address: a memory stream has no descriptor, and what stands there was never written. A newcomer takes the place of
+ * another, whose inlined calls are lost once. */
+enum { XW_CURSOR_BITS = 5, XW_CURSORS = 1 << XW_CURSOR_BITS };
 extern struct xw_cursor xw_cursors[XW_CURSORS] XW_HIDDEN;
 
 #pragma weak __libc_single_threaded
@@ -84,7 +86,7 @@ static inline int xw_streams_are_followed(void)
 
 static inline struct xw_cursor *xw_cursor_of(const FILE *stream)
 {
-    return &xw_cursors[(unsigned)stream->_fileno % XW_CURSORS];
+    return &xw_cursors[(uintptr_t)stream * 0x9E3779B97F4A7C15u >> (64 - XW_CURSOR_BITS)];
 }
 
 void xw_stream_catch_up_slow(struct xw_call call, FILE *stream, struct xw_cursor *cursor) XW_HIDDEN;

@@ -26,21 +26,23 @@ static void add(const struct xw_thread_block *block, struct xw_quad *quad, uint6
 
 void xw_count_in_group(struct xw_call call, unsigned group, uint64_t calls, uint64_t out, uint64_t in)
 {
-    if (!call.block || !call.outermost)
+    struct xw_thread_block *block = xw_block_of(call);
+    if (!block)
         return;
-    add(call.block, &call.block->group[group], calls, out, in);
-    if (!xw_is_shared(call.block))
-        xw_count_inside(call.block, calls, 0); /* to a segment it is one call */
+    add(block, &block->group[group], calls, out, in);
+    if (!xw_is_shared(block))
+        xw_count_inside(block, calls, 0); /* to a segment it is one call */
 }
 
 void xw_count_apart(struct xw_call call, unsigned function, unsigned group, uint64_t calls, uint64_t out, uint64_t in)
 {
-    if (!call.block || !call.outermost || !(out | in))
+    struct xw_thread_block *block = out | in ? xw_block_of(call) : NULL;
+    if (!block)
         return;
-    add(call.block, &call.block->group[group], calls, out, in);
-    add(call.block, &call.block->function[function], calls, out, in);
-    if (!xw_is_shared(call.block))
-        xw_count_inside(call.block, calls, call.owns_time ? 0 : out + in);
+    add(block, &block->group[group], calls, out, in);
+    add(block, &block->function[function], calls, out, in);
+    if (!xw_is_shared(block))
+        xw_count_inside(block, calls, call.owns_time ? 0 : out + in);
 }
 
 void xw_count_moved_from(struct xw_call call, int in_fd, int64_t offset, uint64_t bytes)
