@@ -1,6 +1,7 @@
 #include "short.h"
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -181,7 +182,53 @@ static void make_log(int directory, const char *name, struct xw_process *process
     xw_syscall(SYS_unlinkat, directory, temporary, 0);
 }
 
-/* The log, opened for appending; negative when it can't be had, is not ours, or is full. */
+static int is_ours(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && st->st_uid == (uint32_t)xw_syscall(SYS_geteuid);
+}
+
+/* For a whole record: half of one would be damage. */
+static int has_room(const struct stat *st)
+{
+    return st->st_size < MAX_LOG_BYTES && xw_file_limit_allows((uint64_t)st->st_size + MAX_RECORD);
+}
+
+/* One more that leaves no record. Two processes that do so at the same moment may count as one: no lock is worth it. */
+static void count_without_room(int directory, const char *name)
+{
+    const size_t place = offsetof(struct xw_spool_header, lost) + XW_LOST_SHORT * sizeof(uint64_t);
+    uint64_t count;
+    long fd = xw_syscall(SYS_openat, directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (xw_failed(fd))
+        return;
+    if (xw_syscall(SYS_pread64, fd, &count, sizeof count, place) == sizeof count) {
+        count++;
+        xw_syscall(SYS_pwrite64, fd, &count, sizeof count, place);
+    }
+    xw_syscall(SYS_close, fd);
+}
+
+/* Open for appending; negative when it can't be had, is not ours, or is full. */
+static long open_in(int directory, const char *name, struct xw_process *process)
+{
+    const long flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    long fd = xw_syscall(SYS_openat, directory, name, flags);
+    if (fd == -2 /* ENOENT */) {
+        make_log(directory, name, process);
+        fd = xw_syscall(SYS_openat, directory, name, flags);
+    }
+    struct stat st;
+    if (xw_failed(fd))
+        return -1;
+    if (!xw_failed(xw_syscall(SYS_fstat, fd, &st)) && is_ours(&st)) {
+        if (has_room(&st))
+            return fd;
+        count_without_room(directory, name);
+    }
+    xw_syscall(SYS_close, fd);
+    return -1;
+}
+
 static int open_log(struct xw_process *process)
 {
     int directory = xw_spool_open_directory(xw_config.spool);
@@ -189,22 +236,9 @@ static int open_log(struct xw_process *process)
         return -1;
     char name[224];
     log_name(name, sizeof name);
-    const long flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
-    long fd = xw_syscall(SYS_openat, directory, name, flags);
-    if (fd == -2 /* ENOENT */) {
-        make_log(directory, name, process);
-        fd = xw_syscall(SYS_openat, directory, name, flags);
-    }
+    const long fd = open_in(directory, name, process);
     xw_syscall(SYS_close, directory);
-    if (xw_failed(fd))
-        return -1;
-    struct stat st;
-    if (!xw_failed(xw_syscall(SYS_fstat, fd, &st)) && S_ISREG(st.st_mode) &&
-        st.st_uid == (uint32_t)xw_syscall(SYS_geteuid) && st.st_size < MAX_LOG_BYTES &&
-        xw_file_limit_allows((uint64_t)st.st_size + MAX_RECORD)) /* half a record would end the log for all */
-        return (int)fd;
-    xw_syscall(SYS_close, fd);
-    return -1;
+    return (int)fd;
 }
 
 static void append(struct xw_process *process, enum xw_state state, const struct xw_instant *end)

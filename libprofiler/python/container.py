@@ -21,6 +21,7 @@ __all__ = [
     "check_header",
     "header_instant",
     "header_text",
+    "lost_counts",
     "read_file",
     "read_table",
 ]
@@ -96,6 +97,11 @@ def read_table(data: bytes, header: np.void) -> Table:
 def header_instant(instant: np.void) -> Instant:
     """An instant of the header in Python's integers."""
     return Instant(*(int(instant[name]) for name in ("real_ns", "mono_ns", "tick")))
+
+
+def lost_counts(table: Table, header: np.void) -> dict[str, int]:
+    """What the writer had to leave undone, by name."""
+    return {name: min(int(n), MAX_COUNT) for name, n in zip(table.lost, header["lost"], strict=False) if n}
 
 
 def header_text(raw: np.bytes_) -> str:

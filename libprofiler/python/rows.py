@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,9 @@ def spool_row(file: SpoolFile, ending: Ending) -> Row:
 
 
 def short_rows(log: ShortLog) -> list[Row]:
-    """A row for each executable of a log, those with most runs first; beyond MAX_SHORT_ROWS they share one."""
+    """A row for each executable of a log, those with most runs first; beyond MAX_SHORT_ROWS they share one. What is
+    said of the whole log, what was lost too, stands in the first row.
+    """
     near = np.abs(log.pieces.index - log.start_ns // log.slice_ns) < MAX_SLICES
     runs = np.bincount(log.exe[near], minlength=len(log.names))
     ranked = [e for e in np.argsort(-runs, kind="stable").tolist() if runs[e]]
@@ -70,9 +72,10 @@ def short_rows(log: ShortLog) -> list[Row]:
     rows = [_short_row(log, log.names[e], near & (log.exe == e)) for e in own]
     if len(own) < len(ranked):
         rows.append(_short_row(log, OTHERS, near & ~np.isin(log.exe, own)))
-    if rows and (log.problems or not near.all()):
+    if rows and (log.problems or log.lost or not near.all()):
         far = () if near.all() else (f"{np.count_nonzero(~near)} short processes lie outside the job's life",)
-        rows[0] = Row(**{**rows[0].__dict__, "problems": (*log.problems, *far, *rows[0].problems)})
+        process = replace(rows[0].process, lost=log.lost)
+        rows[0] = replace(rows[0], process=process, problems=(*log.problems, *far, *rows[0].problems))
     return rows
 
 

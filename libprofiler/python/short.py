@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.profile import layout, varint
-from crosswind.profile.container import check_header, header_instant, header_text, read_file, read_table
+from crosswind.profile.container import check_header, header_instant, header_text, lost_counts, read_file, read_table
 from crosswind.profile.errors import FormatError
 from crosswind.profile.fold import Pieces
 from crosswind.profile.records import MAX_RECORDS, MAX_VALUE, RECORD, fixed, numbered, prefix, walk
@@ -35,7 +35,7 @@ class ShortLog:
 
     pid, parent_pid: int64 [process]. exe: index into `names`, int64 [process]. pieces: when each process lived and what
     it counted. functions: (process, function, calls, bytes out, bytes in, ns) rows, int64 [row, 6]. words: (process,
-    word, value) rows, int64 [row, 3]; records from before there were words have none.
+    word, value) rows, int64 [row, 3]; records from before there were words have none. lost: what the header counts.
     """
 
     path: str
@@ -56,6 +56,7 @@ class ShortLog:
     pieces: Pieces
     functions: Ints
     words: Ints
+    lost: dict[str, int]
     problems: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -90,6 +91,7 @@ def read_short_log(path: str | os.PathLike[str]) -> ShortLog:
         pieces=pieces,
         functions=functions,
         words=words,
+        lost=lost_counts(table, header),
         problems=tuple(problems),
     )
 

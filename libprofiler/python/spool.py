@@ -21,6 +21,7 @@ from crosswind.profile.container import (
     check_header,
     header_instant,
     header_text,
+    lost_counts,
     read_file,
     read_table,
 )  # fmt: skip
@@ -138,7 +139,7 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         start_ticks=int(header["start_ticks"]),
         start=start,
         end=end,
-        lost={name: min(int(n), MAX_COUNT) for name, n in zip(table.lost, header["lost"], strict=False) if n},
+        lost=lost_counts(table, header),
         **{name: header_text(header[name]) for name in TEXTS},
         slices=slices,
         segments=segments,

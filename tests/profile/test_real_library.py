@@ -1,6 +1,7 @@
 """A real program under the real library: the reader finds what the program is known to have done."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -97,3 +98,37 @@ def test_short_processes_are_one_row(run):
     size = os.stat("/etc/hostname").st_size
     read = sum(v[row] for n, v in profile.totals.items() if n.endswith("read_bytes") and n.startswith("posix_"))
     assert read == 5 * size
+
+
+def test_short_processes_without_room_are_counted(tmp_path):
+    """The log may grow to 64 MiB, and as far as RLIMIT_FSIZE lets each process write."""
+    spool = tmp_path / "spool"
+    spool.mkdir(mode=0o700)
+    env = {
+        "PATH": "/usr/bin:/bin",
+        "LD_PRELOAD": str(LIBRARY),
+        "CROSSWIND_SPOOL": str(spool),
+        "CROSSWIND_JOB_ID": "full",
+    }
+
+    def cat(limit: int | None = None) -> None:
+        def set_limit() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        setting = {} if limit is None else {"preexec_fn": set_limit}
+        done = subprocess.run(["cat", "/etc/hostname"], env=env, capture_output=True, timeout=60, **setting)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    cat()
+    for limit in (20_000, 20_000, 0):
+        cat(limit)
+    (log,) = spool.iterdir()
+    size = log.stat().st_size
+    os.truncate(log, 64 << 20)
+    cat()
+    os.truncate(log, size)
+    cat()
+    (profile,) = merge_directory(spool)
+    (row,) = profile.processes
+    assert (row.exe, row.count) == ("cat", 2)
+    assert profile.lost == {"short": 3}  # not the one that may write nothing at all: it cannot count either
