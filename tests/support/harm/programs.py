@@ -17,6 +17,7 @@ BUILT = BUILD / "tests" / "harm"
 
 # name of what is made: source, command; {source} and {out} are filled in
 COMMANDS = {
+    "aio_list": ("aio_list.c", "gcc -O1 -pthread {source} -o {out}"),
     "asan_dynamic": ("memory.c", "gcc -g -fsanitize=address -pthread {source} -o {out}"),
     "asan_static": ("memory.c", "gcc -g -fsanitize=address -static-libasan -pthread {source} -o {out}"),
     "audit.so": ("audit.c", "gcc -shared -fPIC {source} -o {out}"),
@@ -24,10 +25,12 @@ COMMANDS = {
     "fortran": ("fortran.f90", "gfortran -O1 {source} -o {out}"),
     "go_program": ("program.go", "go build -o {out} {source}"),
     "gprof_program": ("memory.c", "gcc -pg -pthread {source} -o {out}"),
+    "handler_fork": ("handler_fork.c", "gcc -O1 -D_GNU_SOURCE {source} -o {out}"),
     "harmful.so": ("harmful.c", "gcc -shared -fPIC -pthread {source} -o {out} -ldl"),
     "kernel": ("kernel.c", "gcc -O1 -pthread {source} -o {out}"),
     "memory": ("memory.c", "gcc -g -pthread {source} -o {out}"),
     "memory_32": ("memory.c", "gcc -m32 -g -pthread {source} -o {out}"),
+    "memory_stream": ("memory_stream.c", "gcc -g -O1 {source} -o {out}"),
     "mpi_end.openmpi": ("mpi_end.c", "mpicc.openmpi {source} -o {out}"),
     "mpi_end.mpich": ("mpi_end.c", "mpicc.mpich {source} -o {out}"),
     "openmp": ("openmp.c", "gcc -O1 -fopenmp {source} -o {out}"),
