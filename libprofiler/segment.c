@@ -75,7 +75,8 @@ static uintptr_t relative(uintptr_t address)
     return address & 0xfff; /* unknown: what randomisation leaves alone */
 }
 
-/* A thread without a block of its own has no segments, nor has the child of a signal handler that forked in the call. */
+/* A thread without a block of its own has no segments, nor has the child of a signal handler that forked in the call.
+ */
 void xw_segment_site(unsigned function, const void *return_address)
 {
     if (!xw_has_own_block())
