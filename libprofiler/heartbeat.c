@@ -172,10 +172,9 @@ void xw_heartbeat_start(void)
     long tid = -1;
     if (stack) {
         /* The helper must never run a signal handler of the program: it inherits a mask that blocks all. */
-        uint64_t all = ~0ull, before;
-        xw_syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, sizeof all);
+        const uint64_t before = xw_block_signals();
         tid = xw_clone_helper(flags, stack + STACK, &helper->alive, &helper->alive, helper_main, process);
-        xw_syscall(SYS_rt_sigprocmask, 2, &before, 0, sizeof before);
+        xw_restore_signals(before);
     }
     if (!stack || xw_failed(tid)) { /* no task to be had: never again, and not a word */
         helper->alive = 0;

@@ -122,10 +122,8 @@ static uint64_t first_look_for_helper(const struct xw_process *process, const st
     return process->clock != XW_CLOCK_OFF ? start->tick + xw_config.helper_after_ms * 1000000u : 0;
 }
 
-int xw_process_set_up(void)
+static int set_up(void)
 {
-    if (!xw_options_ready() || xw_config.disable || xw_is_sealed())
-        return 0;
     struct xw_process *process = claim_pages();
     if (!process)
         return 0;
@@ -152,6 +150,19 @@ int xw_process_set_up(void)
     return 1;
 }
 
+/* No signal handler runs meanwhile: one that forks would leave its child in the middle of this, with wiped pages. */
+int xw_process_set_up(void)
+{
+    if (!xw_options_ready() || xw_config.disable || xw_is_sealed())
+        return 0;
+    if (xw_generation())
+        return 1;
+    const uint64_t signals = xw_block_signals();
+    const int done = set_up();
+    xw_restore_signals(signals);
+    return done;
+}
+
 /* Another thread is at it: whoever comes second relies on the file too. */
 static void wait_until_published(const struct xw_process *process)
 {
@@ -168,11 +179,13 @@ void xw_process_publish(struct xw_process *process)
         wait_until_published(process);
         return;
     }
+    const uint64_t signals = xw_block_signals(); /* as in xw_process_set_up */
     xw_process_calibrate(process);
     if (xw_spool_publish(&process->spool,
                          &xw_config)) /* a new generation: each thread takes a block in the file at its next call */
         __atomic_fetch_add(&process->hot.generation, XW_PUBLISHED, __ATOMIC_RELEASE);
     __atomic_store_n(&process->publishing, PUBLISHED, __ATOMIC_RELEASE);
+    xw_restore_signals(signals);
 }
 
 /* --- room --- */
