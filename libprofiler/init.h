@@ -25,8 +25,9 @@ struct xw_totals {
 void xw_mpi_started(const char *kind, int rank, int ranks) XW_HIDDEN;
 /* MPI_Finalize is about to run: closes the last segment, in the thread that called MPI_Init. */
 void xw_mpi_ending(unsigned function) XW_HIDDEN;
-/* The process says that it ends (destructor: XW_STATE_CLEAN; _exit, quick_exit: XW_STATE_EXITED): stops the helper, closes
-   the last slice, marks the spool file. Counting goes on for whatever still runs. Does nothing in a vfork child. */
+/* The process says that it ends (destructor: XW_STATE_CLEAN; _exit, quick_exit: XW_STATE_EXITED): stops the helper,
+   closes the last slice, marks the spool file. Counting goes on for whatever still runs. Does nothing in a vfork child.
+ */
 void xw_process_ends(enum xw_state state) XW_HIDDEN;
 
 void xw_totals_read(struct xw_totals *totals) XW_HIDDEN;

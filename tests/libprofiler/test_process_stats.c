@@ -189,7 +189,7 @@ static void *crew_member(void *argument)
 /* All of its threads run when it returns. */
 static void crew_start(struct crew *crew, int n, int spinning)
 {
-    struct member members[n];
+    struct member members[n + 1];
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 128 * 1024);
