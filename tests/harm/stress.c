@@ -208,6 +208,10 @@ static void kill_child(void)
 }
 
 /* In a child, so that the other threads keep their rights. */
+/* glibc 2.36 can hang if a thread that waits in a read is cancelled while another changes the user: SIGCANCEL then
+ * leaves the handler of SIGSETXID by the back door, and the answer that the other waits for never comes. */
+static pthread_mutex_t cancel_or_change = PTHREAD_MUTEX_INITIALIZER;
+
 static void change_user(void)
 {
     pid_t child;
@@ -222,7 +226,9 @@ static void change_user(void)
     }
     wait_for(child, 8);
     /* And for a moment in the process itself: libc makes all its threads change. */
+    pthread_mutex_lock(&cancel_or_change);
     check(seteuid(65534) == 0 && geteuid() == 65534 && seteuid(0) == 0);
+    pthread_mutex_unlock(&cancel_or_change);
     ADD(truth->users, 1);
 }
 
@@ -280,8 +286,10 @@ static void cancel_thread(void)
         return;
     if (pthread_create(&thread, NULL, read_for_ever, &ends[0]) == 0) {
         usleep(pick(500));
+        pthread_mutex_lock(&cancel_or_change);
         pthread_cancel(thread);
         pthread_join(thread, &result);
+        pthread_mutex_unlock(&cancel_or_change);
         check(result == PTHREAD_CANCELED);
     }
     syscall(SYS_close, ends[0]);
