@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crosswind.analysis.errors import InputError
 
-__all__ = ["Grouping", "median_over_rows", "quantile_of_sorted"]
+__all__ = ["Grouping", "median_over_rows", "quantile_of_sorted", "weighted_median"]
 
 _BLOCK_VALUES = 1 << 16  # values sorted at once; 0.5 MB, measured fastest of 2^16 to 2^22
 
@@ -51,6 +51,15 @@ def quantile_of_sorted(rows: NDArray[np.float64], q: float) -> NDArray[np.float6
         return np.where(low == high, low, low + (high - low) * (position - below))
 
 
+def weighted_median(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """The value below which half of the weight lies; both [member], 0 without members."""
+    if not values.size:
+        return 0.0
+    order = np.argsort(values, kind="stable")
+    cumulated = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(cumulated, cumulated[-1] / 2)])
+
+
 @dataclass(frozen=True)
 class Grouping:
     """Members of labelled groups, and statistics over them.
@@ -79,6 +88,11 @@ class Grouping:
     def sum(self, values: NDArray) -> NDArray[np.float64]:
         """Sum over each group. values: [member]; returns [group]."""
         return np.bincount(self.labels, weights=values, minlength=self.n_groups).astype(np.float64, copy=False)
+
+    def members(self) -> list[NDArray[np.intp]]:
+        """The members of each group in their order, one array a group."""
+        order = np.argsort(self.labels, kind="stable")
+        return np.split(order, np.cumsum(self.sizes)[:-1]) if self.n_groups else []
 
     def first(self) -> NDArray[np.intp]:
         """Index of the first member of each group, [group]."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from crosswind.analysis.arrays import weighted_median
 from crosswind.analysis.features import SegmentFeatures
 from crosswind.analysis.result import Caution, ClusterStatistics, Detection
 
@@ -86,9 +87,4 @@ def run_delay_cautions(run_delay_pct: float | None) -> tuple[Caution, ...]:
 def _noise(clusters: ClusterStatistics) -> float:
     """MAD over median of the clusters, weighed by their time: the value below which half of the judged time lies."""
     usable = clusters.covered & (clusters.median_us > 0)
-    if not np.any(usable):
-        return 0.0
-    relative = clusters.mad_us[usable] / clusters.median_us[usable]
-    order = np.argsort(relative)
-    time = np.cumsum(clusters.time_s[usable][order])
-    return float(relative[order][np.searchsorted(time, time[-1] / 2)])
+    return weighted_median(clusters.mad_us[usable] / clusters.median_us[usable], clusters.time_s[usable])

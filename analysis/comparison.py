@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.analysis.alike import MIN_GROUP, alike_groups
+from crosswind.analysis.arrays import Grouping
 from crosswind.analysis.baseline import find_baseline
 from crosswind.analysis.errors import InputError
 from crosswind.analysis.features import SegmentFeatures, segment_features
@@ -107,9 +108,7 @@ def _by_run_and_cluster(
     n_clusters = int(labels.max(initial=-1)) + 1
     size = np.zeros((n_runs, n_clusters), dtype=np.int64)
     level, median, work = (np.full(size.shape, np.nan) for _ in range(3))
-    cell = run * n_clusters + labels
-    order = np.argsort(cell, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(cell[order])) + 1) if order.size else ():
+    for members in Grouping.of(np.unique(run * n_clusters + labels, return_inverse=True)[1]).members():
         at = run[members[0]], labels[members[0]]
         size[at] = members.size
         usual = float(np.median(features.duration_us[members]))
@@ -117,7 +116,7 @@ def _by_run_and_cluster(
             continue
         median[at] = usual
         level[at] = usual * find_baseline(features.duration_us[members] / usual, _LEAST_NOISE).level
-        if features.work is not None and features.work_kind in ("flops", "instructions"):
+        if features.work is not None and features.has_counters:
             work[at] = float(np.median(features.work[members]))
     return size, level, median, work
 

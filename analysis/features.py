@@ -45,6 +45,11 @@ class SegmentFeatures:
     stride: NDArray[np.int64]
 
     @property
+    def has_counters(self) -> bool:
+        """Whether the work is what processor counters counted."""
+        return self.work_kind in ("flops", "instructions")
+
+    @property
     def total_us(self) -> float:
         """Duration of the run as far as segments cover it."""
         return float(self.duration_us.sum())

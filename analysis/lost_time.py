@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.analysis.arrays import median_over_rows
-from crosswind.analysis.errors import InputError
 from crosswind.analysis.result import Estimate
+from crosswind.analysis.starts import begins_us
 from crosswind.profile.segments import SegmentTable
 
 __all__ = ["lost_per_slice"]
@@ -22,14 +21,11 @@ def lost_per_slice(
     the slices asked for are left out; over slices that hold the whole run the sum is ``estimate.interference_s``.
     InputError: the table has no start times, or is not the one that was estimated.
     """
-    if "t_start_us" not in table.columns:
-        raise InputError("the segments have no start times (t_start_us)")
-    if estimate.hit.size != table.n_segments:
-        raise InputError(f"the estimate is of {estimate.hit.size} segments, the table has {table.n_segments}")
+    begins = begins_us(table, estimate)
     hit = np.flatnonzero(estimate.hit)
     edges_us = np.arange(n_slices + 1, dtype=np.float64) * (slice_ns / 1e3)
     origin_us = first_slice * (slice_ns / 1e3)
-    begin = median_over_rows(table.columns["t_start_us"][:, hit]) - origin_us
+    begin = begins[hit] - origin_us
     return np.diff(_lost_until(edges_us, begin, estimate.duration_us[hit], estimate.excess_us[hit] / 1e6))
 
 

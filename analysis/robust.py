@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.analysis.alike import MIN_GROUP, alike_groups
+from crosswind.analysis.arrays import Grouping, weighted_median
 from crosswind.analysis.baseline import Baseline, find_baseline, period_of_hits, saturated_baseline
 from crosswind.analysis.features import SegmentFeatures
 from crosswind.analysis.result import Caution, Detection
@@ -20,7 +21,6 @@ from crosswind.analysis.work_model import WorkModel, fit_work_model
 
 __all__ = ["detect"]
 
-_COUNTERS = ("flops", "instructions")
 _LEAST_NOISE = 0.002  # of a segment's duration
 _LEAST_NOISE_US = 2.0  # what reading clocks on several ranks costs
 _PERIODIC_SHARE = 0.03  # of a group's time in excess, from which on a period is looked for
@@ -79,7 +79,7 @@ def detect(features: SegmentFeatures) -> Detection:
     """
     labels, left_out = alike_groups(features)
     findings = _Findings(features.duration_us.size)
-    for members in _members_in_run_order(labels):
+    for members in Grouping.of(labels).members():
         if members.size >= MIN_GROUP:
             _judge_group(features, members, findings)
         elif members.size >= _MIN_SMALL:
@@ -90,7 +90,7 @@ def detect(features: SegmentFeatures) -> Detection:
         hit=findings.hit,
         threshold_us=findings.threshold_us,
         excess_us=findings.excess_us,
-        cpu_excess_us=None if features.cpu_us is None or _has_counters(features) else findings.cpu_excess_us,
+        cpu_excess_us=None if features.cpu_us is None or features.has_counters else findings.cpu_excess_us,
         work_kind=features.work_kind,
         noise=_typical_noise(features, findings),
         notes=_notes(features, left_out),
@@ -98,22 +98,12 @@ def detect(features: SegmentFeatures) -> Detection:
     )
 
 
-def _has_counters(features: SegmentFeatures) -> bool:
-    return features.work_kind in _COUNTERS
-
-
-def _members_in_run_order(labels: NDArray[np.int64]) -> Iterator[NDArray[np.intp]]:
-    """The segments of each group, in run order."""
-    order = np.argsort(labels, kind="stable")
-    return iter(np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)) if order.size else iter(())
-
-
 # --- groups with a baseline of their own -----------------------------------------------------------------------------
 
 
 def _judge_group(features: SegmentFeatures, members: NDArray[np.intp], findings: _Findings) -> None:
     duration = features.duration_us[members]
-    elsewhere = np.zeros(members.size) if _has_counters(features) else _cpu_part(features, members)
+    elsewhere = np.zeros(members.size) if features.has_counters else _cpu_part(features, members)
     judged = _judge(duration - elsewhere, duration, _regressors(features, members), may_split=True)
     findings.covered[members] = True
     findings.excess_us[members] = judged.excess
@@ -122,7 +112,7 @@ def _judge_group(features: SegmentFeatures, members: NDArray[np.intp], findings:
     findings.saturated[members] = judged.saturated
     findings.noise[members] = judged.noise
     findings.median_excess_us += judged.median_excess
-    if not _has_counters(features):
+    if not features.has_counters:
         _judge_cpu(elsewhere, duration, members, findings)
 
 
@@ -240,7 +230,7 @@ def _judge_cpu(
 def _judge_small_group(features: SegmentFeatures, members: NDArray[np.intp], findings: _Findings) -> None:
     """Count a gross loss: more than a tenth of the segment above what the quickest quarter of the group took."""
     duration = features.duration_us[members]
-    if _has_counters(features) and features.work is not None and np.all(features.work[members] > 0):
+    if features.has_counters and features.work is not None and np.all(features.work[members] > 0):
         work = features.work[members]
         excess = duration - np.quantile(duration / work, _SMALL_QUANTILE) * work
     else:
@@ -257,13 +247,8 @@ def _judge_small_group(features: SegmentFeatures, members: NDArray[np.intp], fin
 
 def _typical_noise(features: SegmentFeatures, findings: _Findings) -> float:
     """The baselines' noise in parts of a duration, weighed by time: half of the judged time has less."""
-    time = features.duration_us[findings.covered]
-    if not time.size:
-        return 0.0
-    noise = findings.noise[findings.covered]
-    order = np.argsort(noise, kind="stable")
-    cumulated = np.cumsum(time[order])
-    return float(noise[order][np.searchsorted(cumulated, cumulated[-1] / 2)])
+    judged = findings.covered
+    return weighted_median(findings.noise[judged], features.duration_us[judged])
 
 
 def _notes(features: SegmentFeatures, left_out: tuple[str, ...]) -> tuple[str, ...]:

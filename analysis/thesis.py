@@ -84,7 +84,7 @@ def communication_groups(
         f"Byte counts of communication and I/O vary: they split {share:.0%} of the time into groups too small to "
         "compare. They were left out; segments are told apart by the numbers of calls only."
     )
-    if features.work_kind in ("flops", "instructions"):
+    if features.has_counters:
         return by_calls.labels, (text,), ()
     return by_calls.labels, (), (Caution("byte counts vary", text),)
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.analysis.arrays import median_over_rows
-from crosswind.analysis.errors import InputError
 from crosswind.analysis.result import Estimate
+from crosswind.analysis.starts import begins_us
 from crosswind.profile.segments import SegmentTable
 
 __all__ = ["UntrustedIntervals", "untrusted_intervals"]
@@ -47,15 +46,11 @@ def untrusted_intervals(table: SegmentTable, estimate: Estimate) -> UntrustedInt
 
     InputError: the table has no start times, or is not the one that was estimated.
     """
-    if "t_start_us" not in table.columns:
-        raise InputError("the segments have no start times (t_start_us)")
-    if estimate.hit.size != table.n_segments:
-        raise InputError(f"the estimate is of {estimate.hit.size} segments, the table has {table.n_segments}")
+    begins = begins_us(table, estimate)
     hit = np.flatnonzero(estimate.hit)
     opens = np.flatnonzero(np.diff(hit, prepend=-1 - _BRIDGED - 1) > _BRIDGED + 1)
     first = hit[opens]
     last = hit[np.append(opens[1:] - 1, hit.size - 1)] if hit.size else hit
-    begins = median_over_rows(table.columns["t_start_us"])
     run_begin_us = float(np.nanmin(begins)) if begins.size else 0.0
     return UntrustedIntervals(
         begin_us=begins[first],
