@@ -32,8 +32,7 @@ h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2.5rem } p { max-wi
 def estimate_report(path: Path, title: str, table: SegmentTable, estimate: Estimate, kinds: dict[str, float]) -> None:
     """Write the report of one run (pictures after figures 5.9 to 5.14 of the thesis). Raises OSError."""
     features = segment_features(table)
-    known = features.work_kind in ("flops", "instructions", "cpu_us")
-    work = features.work if known else None
+    work = features.work
     begin_s = _begins_s(table, estimate)
     sections: list[Section] = [("", _paragraphs([estimate.sentence(), *_figures(estimate, kinds)]), None)]
     sections += [("", f'<p class="warning">{html.escape(text)}</p>', None) for text in estimate.warnings]
