@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from sqlite3 import Connection as SqliteConnection
+from sqlite3 import OperationalError as SqliteError
+from sqlite3 import connect as connect_sqlite
 from typing import Any
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from crosswind.db.errors import DatabaseError
@@ -30,17 +34,25 @@ def open_database(url: str, create: bool = True) -> Engine:
     """An engine for a database of this version's schema; an older one is migrated in place.
 
     url: sqlite:///FILE or postgresql://USER@HOST/NAME. create: make the tables (and SQLite's file) where there are
-    none. Raises DatabaseError, one line with the way out, when the database is missing, foreign, newer or can't be
-    reached.
+    none. Who only reads (create=False) needs no right to write, unless the schema is an older one. Raises
+    DatabaseError, one line with the way out, when the database is missing, foreign, newer or can't be reached.
     """
     parsed = _parse(url)
     shown = parsed.render_as_string(hide_password=True)
-    if parsed.get_backend_name() == "sqlite":
+    is_sqlite = parsed.get_backend_name() == "sqlite"
+    if is_sqlite:
         _check_sqlite_file(parsed, create)
-    engine = _engine(parsed)
+    read_only = is_sqlite and not create and not _may_write(parsed)
+    engine = _read_only_engine(parsed) if read_only else _engine(parsed)
     try:
-        with writing(engine) as conn:
-            _bring_to_head(conn, shown, create)
+        if not _is_current(engine, shown, create):
+            if read_only:
+                raise DatabaseError(
+                    f"{shown} is of an older Crosswind and may only be read: who may write there brings it up to date "
+                    f"with crosswind collect --db {shown}"
+                )
+            with writing(engine) as conn:
+                _bring_to_head(conn, shown, create)
     except DatabaseError:
         engine.dispose()
         raise
@@ -108,6 +120,37 @@ def _engine(url: URL) -> Engine:
         raise DatabaseError("PostgreSQL needs one more package: pip install 'crosswind[postgresql]'") from None
 
 
+def _may_write(url: URL) -> bool:
+    """Whether this user may write to an SQLite file, and to its folder, where the write-ahead log lies."""
+    path = Path(url.database or "")
+    return all(os.access(p, os.W_OK, effective_ids=True) for p in (path, path.parent))
+
+
+def _read_only_engine(url: URL) -> Engine:
+    """An engine on an SQLite file for users that may not write. Each transaction opens the file anew."""
+    path = Path(url.database or "").absolute()
+    engine = create_engine(url, creator=partial(_connect_read_only, path), poolclass=NullPool)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _connect_read_only(path: Path) -> SqliteConnection:
+    """While anybody has the database open for writing its log is there to be read; else the file is all there is."""
+    for mode in ("mode=ro", "immutable=1"):
+        connection = connect_sqlite(
+            f"{path.as_uri()}?{mode}", uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("SELECT 1 FROM sqlite_schema")
+        except SqliteError:
+            connection.close()
+            if mode != "mode=ro" or Path(f"{path}-wal").exists():
+                raise
+        else:
+            return connection
+    raise AssertionError("one of the modes has returned or raised")
+
+
 def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 (the driver's own type)
     """Readers do not block the writer (WAL), foreign keys hold, and SQLAlchemy, not the driver, begins transactions."""
     connection.isolation_level = None
@@ -120,16 +163,41 @@ def _begin_sqlite(conn: Connection) -> None:
     conn.exec_driver_sql("BEGIN IMMEDIATE" if conn.get_execution_options().get(_WRITES) else "BEGIN")
 
 
+def _is_current(engine: Engine, shown: str, create: bool) -> bool:
+    """Whether the database is there in this version's schema. Only reads. Raises DatabaseError, see _revision."""
+    script = _script()
+    try:
+        with reading(engine) as conn:
+            return _revision(conn, script, shown, create) == script.get_current_head()
+    except DBAPIError as error:
+        raise DatabaseError(f"{shown}: {_first_line(error.orig)}") from error
+
+
 def _bring_to_head(conn: Connection, shown: str, create: bool) -> None:
     """Check what the database is and migrate it. One process at a time: SQLite by the write lock, PostgreSQL by an
     advisory one.
     """
     if conn.dialect.name == "postgresql":
         conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+    script = _script()
+    if _revision(conn, script, shown, create) != script.get_current_head():
+        config = _alembic()
+        config.attributes["connection"] = conn
+        command.upgrade(config, "head")
+
+
+def _alembic() -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
-    config.attributes["connection"] = conn
-    script = ScriptDirectory.from_config(config)
+    return config
+
+
+def _script() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_alembic())
+
+
+def _revision(conn: Connection, script: ScriptDirectory, shown: str, create: bool) -> str | None:
+    """The schema's version; None: no tables yet. Raises DatabaseError for a database that is not ours to open."""
     tables = set(inspect(conn).get_table_names())
     if VERSION_TABLE not in tables:
         if tables:
@@ -144,8 +212,7 @@ def _bring_to_head(conn: Connection, shown: str, create: bool) -> None:
             f"{shown} is of a newer Crosswind (schema {current}, this one knows up to {script.get_current_head()}): "
             "run pip install --upgrade crosswind"
         )
-    if current != script.get_current_head():
-        command.upgrade(config, "head")
+    return current
 
 
 def _first_line(error: BaseException | None) -> str:

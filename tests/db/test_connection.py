@@ -1,7 +1,13 @@
 """Opening: what is made, what is migrated, what is refused, and with which words."""
 
+import os
 import sqlite3
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -155,3 +161,79 @@ def test_second_sqlite_writer_waits_for_the_first(tmp_path):
         with pytest.raises((OperationalError, sqlite3.OperationalError), match="locked"):
             impatient.execute("BEGIN IMMEDIATE")
         impatient.close()
+
+
+class TestReadersWithoutTheRightToWrite:
+    """The dashboard and the commands need no more than to read."""
+
+    def reads_as_nobody(self, url):
+        """What a process of another user sees: the resources, or the one line of its DatabaseError."""
+        if os.geteuid() != 0:
+            pytest.skip("only root can become another user: run the tests as root")
+        program = (
+            "import os, sys\nfrom crosswind.db import DatabaseError, open_database, reading, schema\n"
+            "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+            "try:\n"
+            "    with reading(open_database(sys.argv[1], create=False)) as conn:\n"
+            "        print(*conn.execute(schema.resource.select().with_only_columns(schema.resource.c.name)).scalars())\n"
+            "except DatabaseError as error:\n    print(error)"
+        )
+        done = subprocess.run([sys.executable, "-c", program, url], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    @pytest.fixture
+    def shared(self):
+        """A database that anybody may read, in a folder in which only root may write."""
+        with TemporaryDirectory(dir="/tmp") as folder:
+            Path(folder).chmod(0o755)
+            url = f"sqlite:///{folder}/c.db"
+            engine = open_database(url)
+            with writing(engine) as conn:
+                conn.execute(schema.resource.insert(), [{"name": "net"}])
+            yield url, engine
+            engine.dispose()
+
+    def test_read_it_while_a_collector_writes(self, shared):
+        url, engine = shared
+        with writing(engine) as conn:
+            conn.execute(schema.resource.insert(), [{"name": "fs:net"}])
+            assert self.reads_as_nobody(url) == "net"
+        assert self.reads_as_nobody(url) == "net fs:net"
+
+    def test_read_it_while_nobody_has_it_open(self, shared):
+        url, engine = shared
+        engine.dispose()
+        assert sorted(p.name for p in Path(engine.url.database).parent.iterdir()) == ["c.db"]
+        assert self.reads_as_nobody(url) == "net"
+
+    def test_are_told_who_can_bring_an_older_one_up_to_date(self, shared):
+        url, engine = shared
+        with writing(engine) as conn:
+            conn.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0001'"))
+        told = self.reads_as_nobody(url)
+        assert "is of an older Crosswind and may only be read" in told
+        assert told.endswith(f"crosswind collect --db {url}")
+
+    def test_a_reader_waits_for_no_writer(self, engine):
+        """Opening a current database takes no lock that a loading collector holds."""
+        with writing(engine) as conn:
+            conn.execute(schema.resource.insert(), [{"name": "net"}])
+            url = engine.url.render_as_string(hide_password=False)
+            begin = time.monotonic()
+            open_database(url, create=False).dispose()
+            assert time.monotonic() - begin < 10
+
+    @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+    def test_a_user_of_postgresql_who_may_only_select(self, url):
+        engine = open_database(url)
+        name = url.rpartition("%3D")[2]
+        with writing(engine) as conn:
+            conn.execute(text(f"CREATE ROLE reader_{name} LOGIN"))
+            conn.execute(text(f"GRANT USAGE ON SCHEMA {name} TO reader_{name}"))
+            conn.execute(text(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO reader_{name}"))
+        reader = open_database(url.replace("tester@", f"reader_{name}@"), create=False)
+        with reading(reader) as conn:
+            assert queries.list_jobs(conn) == ([], 0)
+        reader.dispose()
+        engine.dispose()
