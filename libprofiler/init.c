@@ -113,11 +113,8 @@ void xw_mpi_started(const char *kind, int rank, int ranks)
 
 void xw_mpi_ending(unsigned function)
 {
-    xw_segment_boundary();
-    xw_segment_cut(function);
+    xw_segment_finish(function);
     xw_papi_stop();
-    if (xw_process)
-        xw_process->segments.block = NULL;
 }
 
 /* --- end --- */

@@ -12,6 +12,7 @@
 #include "file_table.h"
 #include "papi.h"
 #include "perf.h"
+#include "segment_store.h"
 #include "slice.h"
 #include "spool.h"
 
@@ -49,20 +50,13 @@ struct xw_processor_reading {
 struct xw_segments {
     struct xw_thread_block *block; /* of that thread; NULL: segments are off */
     uint64_t index;                /* of the segment that runs */
-    uint64_t records_in_level;
-    uint64_t stride; /* how many segments a record merges now */
-    uint64_t last_record_index;
-    uint64_t last_end_tick;
-    uint64_t boundary_tick; /* when the closing collective began */
-    uint64_t cpu_read_tick; /* when the CPU clock was read last */
+    uint64_t boundary_tick;        /* when the closing collective began */
+    uint64_t cpu_read_tick;        /* when the CPU clock was read last */
     uint32_t has_counters;
     struct xw_quad posix;                        /* the thread's calls outside MPI, as of the last cut after one */
     struct xw_segment_reading begin;             /* where the running segment began */
     struct xw_processor_reading processor_begin; /* the same, for the processor */
     struct xw_processor_reading processor_end;   /* where its computation ended */
-    struct {                                     /* what the next record has so far */
-        uint64_t count, index, start_tick, signature, value[XW_N_SEG_FIELDS];
-    } merged;
 };
 
 struct xw_process {
@@ -79,6 +73,7 @@ struct xw_process {
     struct xw_process_stats stats;
     struct xw_perf perf;
     struct xw_segments segments;
+    struct xw_segment_store segment_store;
     /* Room for the one thread that closes slices: the helper, or another one while there is no helper. */
     struct xw_quad groups[XW_N_GROUPS];
     struct xw_snapshot snapshot;

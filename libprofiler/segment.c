@@ -7,22 +7,10 @@
 #include "mpi/fortran.h"
 #include "papi.h"
 #include "process.h"
-#include "varint.h"
 
 extern int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data) __attribute__((weak));
 
-/*
- * Detail before it is thinned out: after this many records, a record covers two neighbouring segments, after as many
- * more four, and so on. It depends on the number of cuts alone, so all ranks do the same at the same segment and stay
- * aligned.
- */
-enum { RECORDS_PER_LEVEL = 32768 };
-
 enum { CLOCK_OF_THREAD = 3, SHORT_COLLECTIVE_NS = 10000, SHORT_STRETCH_NS = 100000, CPU_READING_MAX_AGE_NS = 1000000 };
-
-/* Most bytes of a record: index, count, start, function, signature, values. */
-#define MAX_RECORD (XW_VARINT_MAX * (5u + XW_N_SEG_FIELDS))
-#define MAX_PREFIX (3u * XW_VARINT_MAX) /* index, count, start */
 
 /* --- call sites --- */
 
@@ -161,7 +149,6 @@ void xw_segment_start(void)
     if (!process || !xw_has_own_block() || process->clock == XW_CLOCK_OFF)
         return;
     struct xw_segments *segments = &process->segments;
-    segments->stride = 1;
     segments->has_counters = xw_papi_start(xw_perf_parse(xw_config.events)) != 0;
     segments->block = xw_thread.block;
     xw_segment_modules_changed();
@@ -183,77 +170,37 @@ void xw_segment_boundary(void)
                    stretch_ns >= SHORT_STRETCH_NS);
 }
 
-/* --- records --- */
+/* --- the finished segment --- */
 
 static uint64_t rise(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
-/* Add the segment that ends with the reading `now` to the next record. */
-static void add_values(struct xw_segments *segments, const struct xw_segment_reading *now)
+/* The segment that ends with the reading `now`. */
+static struct xw_segment_row finished(const struct xw_segments *segments, const struct xw_segment_reading *now,
+                                      unsigned function)
 {
     const struct xw_segment_reading *begin = &segments->begin;
     const struct xw_processor_reading *from = &segments->processor_begin, *to = &segments->processor_end;
-    uint64_t *value = segments->merged.value;
-    value[XW_SEG_DURATION] += now->tick - begin->tick;
-    value[XW_SEG_P2P_TIME] += now->p2p_ticks - begin->p2p_ticks;
-    value[XW_SEG_COLL_TIME] += now->coll_ticks - begin->coll_ticks;
-    value[XW_SEG_IO_TIME] += now->io_ticks - begin->io_ticks;
-    value[XW_SEG_CPU_TIME] += rise(xw_ticks_to_ns(now->p2p_ticks - begin->p2p_ticks), rise(from->cpu_ns, to->cpu_ns));
-    value[XW_SEG_INSTRUCTIONS] += rise(from->counters[XW_PAPI_INSTRUCTIONS], to->counters[XW_PAPI_INSTRUCTIONS]);
-    value[XW_SEG_FLOPS] += rise(from->counters[XW_PAPI_FLOPS], to->counters[XW_PAPI_FLOPS]);
-    value[XW_SEG_P2P_CALLS] += now->p2p_calls - begin->p2p_calls;
-    value[XW_SEG_P2P_BYTES] += now->p2p_bytes - begin->p2p_bytes;
-    value[XW_SEG_COLL_CALLS] += now->coll_calls - begin->coll_calls;
-    value[XW_SEG_COLL_BYTES] += now->coll_bytes - begin->coll_bytes;
-    value[XW_SEG_IO_CALLS] += now->io_calls - begin->io_calls;
-    value[XW_SEG_IO_BYTES] += now->io_bytes - begin->io_bytes;
-    segments->merged.signature += now->site_hash - begin->site_hash;
-    segments->merged.count++;
-}
-
-/* Whether the last record has taken the room below the mark at which the helper is woken: once for each chunk. */
-static int is_running_low(const struct xw_spool *spool, uint64_t room_before)
-{
-    return room_before >= XW_SEGMENT_LOW_WATER && xw_log_room(spool, &spool->segments) < XW_SEGMENT_LOW_WATER;
-}
-
-static void append_record(struct xw_process *process, unsigned function)
-{
-    struct xw_segments *segments = &process->segments;
-    uint8_t record[MAX_RECORD];
-    uint8_t *const body = record + MAX_PREFIX, *at = body;
-    at = xw_put_varint(at, function);
-    at = xw_put_varint(at, (uint32_t)(segments->merged.signature ^ segments->merged.signature >> 32));
-    for (unsigned i = 0; i < XW_N_SEG_FIELDS; i++)
-        at = xw_put_varint(at, segments->merged.value[i]);
-    const uint32_t body_length = (uint32_t)(at - body);
-
-    const uint64_t room_before = xw_log_room(&process->spool, &process->spool.segments);
-    int first = xw_log_begin(&process->spool, &process->spool.segments, body_length + MAX_PREFIX);
-    if (first < 0) {
-        xw_count_lost(XW_LOST_SEGMENTS);
-        xw_heartbeat_wake();
-        return;
-    }
-    uint8_t prefix[MAX_PREFIX], *end = prefix;
-    end = xw_put_varint(end, segments->merged.index - (first ? 0 : segments->last_record_index));
-    end = xw_put_varint(end, segments->merged.count);
-    end = xw_put_svarint(end, (int64_t)(segments->merged.start_tick - (first ? 0 : segments->last_end_tick)));
-    const uint32_t prefix_length = (uint32_t)(end - prefix);
-    for (uint32_t i = 0; i < prefix_length; i++)
-        body[(int32_t)i - (int32_t)prefix_length] = prefix[i];
-    xw_log_append(&process->spool.segments, body - prefix_length, prefix_length + body_length);
-    segments->last_record_index = segments->merged.index;
-    segments->last_end_tick = segments->merged.start_tick + segments->merged.value[XW_SEG_DURATION];
-    if (is_running_low(&process->spool, room_before))
-        xw_heartbeat_wake();
-}
-
-static void next_level(struct xw_segments *segments)
-{
-    if (++segments->records_in_level < RECORDS_PER_LEVEL)
-        return;
-    segments->records_in_level = 0;
-    segments->stride *= 2;
+    const uint64_t sites = now->site_hash - begin->site_hash;
+    struct xw_segment_row row = {.world = segments->index,
+                                 .count = 1,
+                                 .start_tick = begin->tick,
+                                 .function = function,
+                                 .signature = (uint32_t)(sites ^ sites >> 32)};
+    uint64_t *value = row.value;
+    value[XW_SEG_DURATION] = now->tick - begin->tick;
+    value[XW_SEG_P2P_TIME] = now->p2p_ticks - begin->p2p_ticks;
+    value[XW_SEG_COLL_TIME] = now->coll_ticks - begin->coll_ticks;
+    value[XW_SEG_IO_TIME] = now->io_ticks - begin->io_ticks;
+    value[XW_SEG_CPU_TIME] = rise(xw_ticks_to_ns(now->p2p_ticks - begin->p2p_ticks), rise(from->cpu_ns, to->cpu_ns));
+    value[XW_SEG_INSTRUCTIONS] = rise(from->counters[XW_PAPI_INSTRUCTIONS], to->counters[XW_PAPI_INSTRUCTIONS]);
+    value[XW_SEG_FLOPS] = rise(from->counters[XW_PAPI_FLOPS], to->counters[XW_PAPI_FLOPS]);
+    value[XW_SEG_P2P_CALLS] = now->p2p_calls - begin->p2p_calls;
+    value[XW_SEG_P2P_BYTES] = now->p2p_bytes - begin->p2p_bytes;
+    value[XW_SEG_COLL_CALLS] = now->coll_calls - begin->coll_calls;
+    value[XW_SEG_COLL_BYTES] = now->coll_bytes - begin->coll_bytes;
+    value[XW_SEG_IO_CALLS] = now->io_calls - begin->io_calls;
+    value[XW_SEG_IO_BYTES] = now->io_bytes - begin->io_bytes;
+    return row;
 }
 
 /* The next segment's begin. */
@@ -261,6 +208,7 @@ static void begin_next(struct xw_segments *segments, const struct xw_segment_rea
 {
     const uint64_t inside_ns = xw_ticks_to_ns(now->tick - segments->boundary_tick);
     const int stale = xw_ticks_to_ns(now->tick - segments->cpu_read_tick) >= CPU_READING_MAX_AGE_NS;
+    segments->index++;
     segments->begin = *now;
     read_processor(segments, &segments->processor_begin, segments->processor_end.cpu_ns + inside_ns,
                    inside_ns >= SHORT_COLLECTIVE_NS || stale);
@@ -274,18 +222,18 @@ void xw_segment_cut(unsigned function)
     struct xw_segments *segments = &process->segments;
     struct xw_segment_reading now;
     read_counters(segments, &now);
-    if (!segments->merged.count) {
-        segments->merged.index = segments->index;
-        segments->merged.start_tick = segments->begin.tick;
-    }
-    add_values(segments, &now);
-    if (segments->merged.count >= segments->stride) {
-        append_record(process, function);
-        next_level(segments);
-        for (unsigned i = 0; i < XW_N_SEG_FIELDS; i++)
-            segments->merged.value[i] = 0;
-        segments->merged.count = segments->merged.signature = 0;
-    }
-    segments->index++;
+    const struct xw_segment_row row = finished(segments, &now, function);
+    xw_segment_store_add(process, &row);
     begin_next(segments, &now);
+}
+
+void xw_segment_finish(unsigned function)
+{
+    struct xw_process *process = xw_process;
+    xw_segment_boundary();
+    xw_segment_cut(function);
+    if (is_owner(process))
+        xw_segment_store_finish(process);
+    if (process)
+        process->segments.block = NULL;
 }

@@ -16,6 +16,8 @@ void xw_segment_start(void) XW_HIDDEN;
 void xw_segment_boundary(void) XW_HIDDEN;
 /* After it, when it succeeded and its counts are added (after xw_leave): ends the segment. */
 void xw_segment_cut(unsigned function) XW_HIDDEN;
+/* The last segment ends: MPI_Finalize begins. */
+void xw_segment_finish(unsigned function) XW_HIDDEN;
 
 /* Add a call site to the signature of the running segment: the function and the return address relative to its module.
    Called by every MPI wrapper of the outermost layer; some 2 ns. */
