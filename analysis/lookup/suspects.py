@@ -1,0 +1,88 @@
+"""The ranked list: what rose when the victim lost time, and which of it is more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.analysis.errors import InputError
+from crosswind.analysis.lookup.association import SURROGATES, Association, associate
+from crosswind.analysis.lookup.discovery import false_discovery_rate
+
+__all__ = ["Suspect", "Suspicion", "rank_suspects"]
+
+RATE = 0.03  # false discoveries that a list may hold
+LEAST_SHARE = 0.02  # of the victim's loss: what explains less is no finding, however certain
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """What may have disturbed a job: one series of another job, a node, a server or a background.
+
+    key: whatever tells it apart for the caller. resource: the shared resource on which it meets the victim. load:
+    [slice] on the victim's slices, in any unit; 0 where it was not running, NaN where unknown.
+    """
+
+    key: object
+    resource: str
+    load: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """One line of the list. found: whether it is more than chance and explains something.
+
+    lag: slices by which the loss follows the load. rho, p: see `associate`; q: false-discovery rate at which it counts.
+    effect: the share of what the victim lost beyond its usual that goes with this load, 0 to 1; shares of suspects that
+    rise together overlap.
+    """
+
+    suspect: Suspect
+    found: bool
+    effect: float
+    rho: float
+    lag: int
+    p: float
+    q: float
+
+
+def rank_suspects(
+    loss: NDArray[np.float64], suspects: Sequence[Suspect], *, surrogates: int = SURROGATES, seed: int = 0
+) -> list[Suspicion]:
+    """All suspects that could be tested, findings first, by effect; then the rest by p.
+
+    loss: [slice], what the victim lost in each slice (seconds, or the depth of its dents), NaN where it was not there.
+    Correlation is not a cause: a list names what to look at. InputError: loads of another length than the loss.
+    """
+    if not suspects:
+        return []
+    if any(s.load.shape != loss.shape for s in suspects):
+        raise InputError("a load must have the slices of the loss")
+    tested = associate(loss, np.array([s.load for s in suspects], dtype=np.float64), surrogates=surrogates, seed=seed)
+    q = false_discovery_rate(tested.p)
+    effect = _explained(loss, tested)
+    lines = [
+        Suspicion(
+            suspect=suspect,
+            found=bool(q[i] <= RATE and tested.rho[i] > 0 and effect[i] >= LEAST_SHARE),
+            effect=float(effect[i]),
+            rho=float(tested.rho[i]),
+            lag=int(tested.lag[i]),
+            p=float(tested.p[i]),
+            q=float(q[i]),
+        )
+        for i, suspect in enumerate(suspects)
+        if not np.isnan(tested.p[i])
+    ]
+    return sorted(lines, key=lambda line: (not line.found, -line.rho if line.found else line.p, -line.effect))
+
+
+def _explained(loss: NDArray[np.float64], tested: Association) -> NDArray[np.float64]:
+    """Of what was lost beyond the usual of the slices of low load, the share in those of high load, [suspect]."""
+    usual = np.nan_to_num(tested.loss_when_low)
+    beyond = np.array([np.nansum(np.maximum(loss - level, 0.0)) for level in usual])
+    more = np.maximum(np.nan_to_num(tested.loss_when_high) - usual, 0.0) * tested.slices_high
+    return np.minimum(np.divide(more, beyond, out=np.zeros_like(more), where=beyond > 0), 1.0)
