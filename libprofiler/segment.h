@@ -22,7 +22,5 @@ void xw_segment_finish(unsigned function) XW_HIDDEN;
 /* Add a call site to the signature of the running segment: the function and the return address relative to its module.
    Called by every MPI wrapper of the outermost layer; some 2 ns. */
 void xw_segment_site(unsigned function, const void *return_address) XW_HIDDEN;
-/* The loaded modules changed (Init, dlopen): read their address ranges again. */
-void xw_segment_modules_changed(void) XW_HIDDEN;
 
 #endif

@@ -1,12 +1,12 @@
 #include "attach.h"
 
 #include "abi.h"
+#include "call_sites.h"
 #include "config.h"
 #include "digest_reduce.h"
 #include "got.h"
 #include "init.h"
 #include "loaded.h"
-#include "segment.h"
 
 #define LOOK_TICKS (UINT64_C(1) << 30) /* some 0.4 s by the cycle counter, 1.1 s by the clock in ns */
 
@@ -46,7 +46,7 @@ static void start(int32_t rank, int32_t ranks)
     xw_mpi.rank = rank;
     xw_mpi.ranks = ranks;
     xw_mpi_next_look = 0;
-    xw_segment_modules_changed();
+    xw_call_sites_modules_changed();
     xw_mpi_started(xw_mpi.name, rank, ranks);
 }
 
@@ -92,7 +92,7 @@ static void look(void)
     if (xw_elf_loaded() == loaded_before)
         return;
     redirect(XW_MPI_LATER);
-    xw_segment_modules_changed();
+    xw_call_sites_modules_changed();
     unfinished = 1;
 }
 
