@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.profile.segment_log import SITE_BITS
 from crosswind.profile.segments import SegmentTable
 from crosswind.profile.spool import SpoolFile
 
@@ -25,11 +26,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Rank:
-    """The usable records of one rank: numbers ascend and no two overlap. columns: float64 [record]."""
+    """The usable records of one rank: positions ascend and no two overlap. columns: float64 [record]."""
 
     rank: int
     index: Ints
-    end: Ints  # number behind the last segment of the record
+    end: Ints  # position behind the record
     columns: dict[str, Floats]
     signature: Ints
 
@@ -55,20 +56,20 @@ def align_segments(files: Sequence[SpoolFile]) -> SegmentTable | None:
         _fill(row, rank, grid, columns, valid)
     seen = valid.any(axis=0)
     return SegmentTable(
-        index=grid[:-1][seen],
+        index=grid[:-1][seen] >> SITE_BITS,
         ranks=np.array([r.rank for r in ranks], dtype=np.int64),
         columns={name: column[:, seen] for name, column in columns.items()},
         valid=valid[:, seen],
-        stride=np.diff(grid)[seen],
+        stride=np.diff(grid)[seen] >> SITE_BITS,
     )
 
 
 def _usable(file: SpoolFile) -> _Rank:
     """The records of a rank in the units of the table. Without a tick rate there are no times, so no segments."""
     log = file.segments
-    end = log.index + log.count
+    end = log.end
     before = np.maximum.accumulate(np.concatenate(([0], end[:-1]))) if len(log) else end
-    good = (log.index >= before) & bool(file.tick_hz)
+    good = (log.begin >= before) & bool(file.tick_hz)
     field = {name: log.values[good, i] for i, name in enumerate(file.table.segment_fields)}
     absent = np.zeros(np.count_nonzero(good), dtype=np.int64)
     times = {
@@ -81,11 +82,11 @@ def _usable(file: SpoolFile) -> _Rank:
     columns = {name: ns.astype(np.float64) for name, ns in times.items()}
     columns["t_start_us"] = np.rint(file.tick_to_utc_ns(log.begin_tick[good]) / 1000)
     columns |= {name: field[name].astype(np.float64) for name in COUNTS if name in field}
-    return _Rank(file.rank or 0, log.index[good], end[good], columns, log.signature[good])
+    return _Rank(file.rank or 0, log.begin[good], end[good], columns, log.signature[good])
 
 
 def _common_grid(ranks: Sequence[_Rank]) -> Ints:
-    """Ascending segment numbers at which every rank cuts that has records on both sides."""
+    """Ascending positions at which every rank cuts that has records on both sides."""
     edges = np.unique(np.concatenate([np.concatenate((r.index, r.end)) for r in ranks]))
     common = np.ones(edges.size, dtype=np.bool_)
     for r in ranks:

@@ -12,6 +12,7 @@ import numpy as np
 
 from crosswind.profile.layout import MAGIC as SPOOL_MAGIC
 from crosswind.profile.layout import QUAD_FIELDS, SHORT_MAGIC, SliceFlag
+from crosswind.profile.segment_log import SITE_BITS
 from crosswind.profile.segments import SegmentTable
 from crosswind.profile.short import ShortLog, read_short_log
 from crosswind.profile.spool import SpoolFile, read_spool
@@ -103,7 +104,8 @@ def _slice_records(file: SpoolFile) -> Iterator[Record]:
 def _segment_records(file: SpoolFile) -> Iterator[Record]:
     log = file.segments
     for i in range(len(log)):
-        fields: dict[str, Any] = {n: int(getattr(log, n)[i]) for n in ("index", "count", "begin_tick", "signature")}
+        fields: dict[str, Any] = dict(zip(("index", "site"), divmod(int(log.begin[i]), 1 << SITE_BITS), strict=True))
+        fields |= {n: int(getattr(log, n)[i]) for n in ("count", "begin_tick", "signature")}
         function = int(log.function[i])
         fields["function"] = file.table.functions[function][0] if function < len(file.table.functions) else function
         yield "segment", fields | dict(zip(file.table.segment_fields, log.values[i].tolist(), strict=True))

@@ -14,13 +14,14 @@ from crosswind.profile import varint
 __all__ = [
     "MAX_RECORDS",
     "MAX_VALUE",
-    "SegmentLog",
     "SliceLog",
+    "committed",
     "fixed",
     "numbered",
     "prefix",
-    "read_segments",
     "read_slices",
+    "report",
+    "running_index",
     "walk",
 ]
 
@@ -28,7 +29,6 @@ RECORD = struct.Struct("<II")  # length, crc
 MAX_RECORDS = 1 << 22
 MAX_VALUE = 1 << 62
 SLICE_HEAD = 8  # numbers before the pairs
-SEGMENT_HEAD = 5  # numbers before the values
 
 
 Ints = NDArray[np.int64]
@@ -57,56 +57,26 @@ class SliceLog:
         return int(self.index.size)
 
 
-@dataclass(frozen=True)
-class SegmentLog:
-    """Segment records in the order of writing.
-
-    All int64. index: number of the first segment since MPI_Init. count: how many it merges. function: number
-    of the function that closed it. signature: 32 bits. values: [record, field], fields in the order of the table.
-    """
-
-    index: Ints
-    count: Ints
-    begin_tick: Ints
-    function: Ints
-    signature: Ints
-    values: Ints
-
-    def __len__(self) -> int:
-        return int(self.index.size)
-
-
 def read_slices(chunks: list[bytes], n_columns: int, slice_ns: int) -> tuple[SliceLog, list[str]]:
     """All slice records of the chunks of this kind, and what was wrong, one sentence a chunk."""
     longest = 10 * (SLICE_HEAD + 2 * n_columns)
     logs: list[SliceLog] = []
     problems: list[str] = []
-    for numbers in _chunks(chunks, longest, "slice", problems):
+    for numbers in committed(chunks, longest, "slice", problems):
         log, good = _slices(numbers, n_columns, slice_ns, first_record=sum(map(len, logs)))
-        _report("slice", good, problems)
+        report("slice", good, problems)
         logs.append(log)
     return SliceLog(*_joined(logs)), problems
 
 
-def read_segments(chunks: list[bytes], n_fields: int, n_functions: int) -> tuple[SegmentLog, list[str]]:
-    """All segment records of the chunks of this kind, and what was wrong, one sentence a chunk."""
-    longest = 10 * (SEGMENT_HEAD + n_fields)
-    logs: list[SegmentLog] = []
-    problems: list[str] = []
-    for numbers in _chunks(chunks, longest, "segment", problems):
-        log, good = _segments(numbers, n_fields, n_functions)
-        _report("segment", good, problems)
-        logs.append(log)
-    return SegmentLog(*_joined(logs)), problems
-
-
-def _joined(logs: Sequence[SliceLog | SegmentLog]) -> Iterator[Ints]:
+def _joined(logs: Sequence[SliceLog]) -> Iterator[Ints]:
     """The fields of all logs, one after the other."""
     for field in fields(logs[0]):
         yield np.concatenate([getattr(log, field.name) for log in logs])
 
 
-def _report(what: str, good: NDArray[np.bool_], problems: list[str]) -> None:
+def report(what: str, good: NDArray[np.bool_], problems: list[str]) -> None:
+    """Add to the problems how many records of a chunk are dropped from the first bad one on."""
     bad = int(good.size - prefix(good))
     if bad:
         problems.append(f"{bad} {what} records dropped: impossible content")
@@ -117,7 +87,7 @@ def prefix(good: NDArray[np.bool_]) -> int:
     return int(good.size if good.all() else np.argmin(good))
 
 
-def _chunks(chunks: list[bytes], longest: int, what: str, problems: list[str]) -> Iterator[varint.Varints]:
+def committed(chunks: list[bytes], longest: int, what: str, problems: list[str]) -> Iterator[varint.Varints]:
     """The numbers of each chunk's committed records; at least one chunk, if need be an empty one."""
     budget = MAX_RECORDS
     for chunk in chunks or [b""]:
@@ -168,7 +138,7 @@ def _slices(
     pairs = numbers.count - SLICE_HEAD
     good = numbers.good & (pairs >= 0) & (pairs % 2 == 0)
     head = fixed(numbers, good, SLICE_HEAD)
-    index, index_good = _running_index(head[:, 0], MAX_VALUE // slice_ns)
+    index, index_good = running_index(head[:, 0], MAX_VALUE // slice_ns)
     signed = varint.unzigzag(head[:, 2:5].reshape(-1)).reshape(-1, 3)
     good = good & index_good & (head[:, 7] == np.maximum(pairs, 0) // 2) & (head[:, 1] < 1 << 16)
     good &= (np.abs(signed) < MAX_VALUE).all(axis=1) & (signed > -MAX_VALUE).all(axis=1)
@@ -218,23 +188,6 @@ def numbered(
     return record, number, at + 1, good
 
 
-def _segments(numbers: varint.Varints, n_fields: int, n_functions: int) -> tuple[SegmentLog, NDArray[np.bool_]]:
-    """Good records of a chunk up to the first bad one; which were good."""
-    good = numbers.good & (numbers.count == SEGMENT_HEAD + n_fields)
-    rows = fixed(numbers, good, SEGMENT_HEAD + n_fields)
-    index, index_good = _running_index(rows[:, 0], MAX_VALUE)
-    good = good & index_good & (rows[:, 1] > 0) & (rows[:, 1] < 1 << 32) & (rows[:, 3] < max(n_functions, 1))
-    good &= (rows[:, 4] < 1 << 32) & (rows[:, SEGMENT_HEAD:] < MAX_VALUE).all(axis=1)
-    duration = rows[:, SEGMENT_HEAD] if n_fields else np.zeros(len(rows), np.uint64)
-    # begin[i] = end[i - 1] + step[i], end[i] = begin[i] + duration[i]; from 0, modulo 2**64
-    begin = (np.cumsum(varint.unzigzag(rows[:, 2]).view(np.uint64)) + np.cumsum(duration) - duration).view(np.int64)
-    good &= (begin >= 0) & (begin < MAX_VALUE)
-    n = prefix(good)
-    signed = rows[:n].astype(np.int64)
-    log = SegmentLog(index[:n], signed[:, 1], begin[:n], signed[:, 3], signed[:, 4], signed[:, SEGMENT_HEAD:])
-    return log, good
-
-
 def fixed(numbers: varint.Varints, good: NDArray[np.bool_], width: int) -> NDArray[np.uint64]:
     """The first `width` numbers of each record, uint64 [record, width]; zeros for bad records."""
     out = np.zeros((good.size, width), dtype=np.uint64)
@@ -243,7 +196,7 @@ def fixed(numbers: varint.Varints, good: NDArray[np.bool_], width: int) -> NDArr
     return out
 
 
-def _running_index(steps: NDArray[np.uint64], limit: int) -> tuple[Ints, NDArray[np.bool_]]:
+def running_index(steps: NDArray[np.uint64], limit: int) -> tuple[Ints, NDArray[np.bool_]]:
     """The numbers of which `steps` are the differences, from zero; where they stay below the limit."""
     possible = steps < limit
     total = np.cumsum(np.where(possible, steps, 0).astype(np.float64))

@@ -27,7 +27,8 @@ from crosswind.profile.container import (
 )  # fmt: skip
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import ChunkKind, SlotState, State, TickSource
-from crosswind.profile.records import SegmentLog, SliceLog, read_segments, read_slices
+from crosswind.profile.records import SliceLog, read_slices
+from crosswind.profile.segment_log import SegmentLog, read_segments
 from crosswind.profile.table import Table, TableError
 
 __all__ = ["Instant", "RunningCall", "SpoolFile", "read_spool"]
