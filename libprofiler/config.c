@@ -120,16 +120,22 @@ static const struct option options[] = {
     OPTION("CROSSWIND_JOB_ID", parse_text, job_id),
     OPTION("SLURM_STEP_ID", parse_text, step_id),
     OPTION("CROSSWIND_STEP_ID", parse_text, step_id),
+    OPTION("SLURM_RESTART_COUNT", parse_integer, run),
+    OPTION("LSB_JOBINDEX", parse_integer, array_index),
     OPTION("SLURM_PROCID", parse_integer, rank),
+    OPTION("FLUX_TASK_RANK", parse_integer, rank),
+    OPTION("PALS_RANKID", parse_integer, rank),
+    OPTION("JSM_NAMESPACE_RANK", parse_integer, rank),
     OPTION("PMI_RANK", parse_integer, rank),
     OPTION("PMIX_RANK", parse_integer, rank),
     OPTION("OMPI_COMM_WORLD_RANK", parse_integer, rank),
+    OPTION("FLUX_JOB_SIZE", parse_integer, ranks),
+    OPTION("JSM_NAMESPACE_SIZE", parse_integer, ranks),
     OPTION("PMI_SIZE", parse_integer, ranks),
     OPTION("OMPI_COMM_WORLD_SIZE", parse_integer, ranks),
 };
 
 enum { N_OPTIONS = sizeof options / sizeof *options };
-
 static void set_defaults(struct xw_config *config)
 {
     *config = (struct xw_config){
@@ -146,6 +152,64 @@ static void set_defaults(struct xw_config *config)
     xw_copy(config->events, sizeof config->events, "instructions,flops");
 }
 
+/* What the environment says of an option; NULL: nothing. */
+static const char *said(const char *const *values, const char *name)
+{
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (xw_equal(options[i].name, name))
+            return values[i];
+    return NULL;
+}
+
+static int begins_with(const char *text, const char *beginning)
+{
+    while (*beginning && *text == *beginning)
+        text++, beginning++;
+    return !*beginning;
+}
+
+/*
+ * The step within a job of Slurm, where nobody named it.
+ *
+ * Ranks of an mpirun of Open MPI on its own node are children of the batch script, which is no step; on other nodes
+ * they are children of a daemon that is step 0, 1, ...: one launch would be two steps. What its ranks share is the
+ * launcher's name for it. A job that was queued again and runs anew has the same id and the same numbers of steps:
+ * "0-r1" is step 0 of the second run.
+ */
+static void name_step(struct xw_config *config, const char *const *values)
+{
+    struct xw_text text;
+    char step[sizeof config->step_id];
+    const char *launch = said(values, "PMIX_NAMESPACE");
+    if (!said(values, "SLURM_JOB_ID") || said(values, "CROSSWIND_JOB_ID") || said(values, "CROSSWIND_STEP_ID"))
+        return;
+    text = xw_text_begin(step, sizeof step);
+    if (launch && !begins_with(launch, "slurm.pmix.")) {
+        xw_text_add(&text, "mpirun-");
+        xw_text_add(&text, launch);
+    } else {
+        xw_text_add(&text, config->step_id);
+    }
+    if (config->run) {
+        xw_text_add(&text, *step ? "-r" : "r");
+        xw_text_number(&text, (uint64_t)config->run);
+    }
+    xw_copy(config->step_id, sizeof config->step_id, step);
+}
+
+/* LSF: "77[3]" is element 3 of array 77, as its own commands write it. */
+static void name_array_element(struct xw_config *config, const char *const *values)
+{
+    const char *job = said(values, "LSB_JOBID");
+    if (!config->array_index || !job || !xw_equal(config->job_id, job))
+        return;
+    struct xw_text text = xw_text_begin(config->job_id, sizeof config->job_id);
+    xw_text_add(&text, job);
+    xw_text_char(&text, '[');
+    xw_text_number(&text, (uint64_t)config->array_index);
+    xw_text_char(&text, ']');
+}
+
 /* The value when `entry` is NAME=value, else NULL. */
 static const char *value_of(const char *entry, const char *name)
 {
@@ -160,7 +224,8 @@ void xw_config_read(struct xw_config *config, char *const *environment)
     set_defaults(config);
     for (; environment && *environment; environment++) {
         char first = **environment; /* most entries begin with none of our letters */
-        if (first != 'C' && first != 'S' && first != 'P' && first != 'O' && first != 'F' && first != 'L')
+        if (first != 'C' && first != 'S' && first != 'P' && first != 'O' && first != 'F' && first != 'L' &&
+            first != 'J')
             continue;
         for (int i = 0; i < N_OPTIONS; i++) {
             const char *value = value_of(*environment, options[i].name);
@@ -171,4 +236,6 @@ void xw_config_read(struct xw_config *config, char *const *environment)
     for (int i = 0; i < N_OPTIONS; i++)
         if (values[i])
             options[i].parse(values[i], (char *)config + options[i].offset, options[i].size);
+    name_step(config, values);
+    name_array_element(config, values);
 }

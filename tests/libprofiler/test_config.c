@@ -78,6 +78,40 @@ static void test_batch_systems(void **state)
     assert_string_equal(READ("CROSSWIND_JOB_ID=mine", "SLURM_JOB_ID=77").job_id, "mine");
     assert_string_equal(READ("PBS_JOBID=12.server").job_id, "12.server");
     assert_int_equal(READ("PMI_RANK=99999999999").rank, -1);
+    struct xw_config flux = READ("FLUX_JOB_ID=f2AbC", "FLUX_TASK_RANK=2", "FLUX_JOB_SIZE=8");
+    assert_string_equal(flux.job_id, "f2AbC");
+    assert_int_equal(flux.rank, 2);
+    assert_int_equal(flux.ranks, 8);
+    struct xw_config jsrun = READ("LSB_JOBID=77", "LSB_JOBINDEX=0", "JSM_NAMESPACE_RANK=3", "JSM_NAMESPACE_SIZE=6");
+    assert_string_equal(jsrun.job_id, "77");
+    assert_int_equal(jsrun.rank, 3);
+    assert_int_equal(jsrun.ranks, 6);
+    assert_string_equal(READ("LSB_JOBID=77", "LSB_JOBINDEX=3").job_id, "77[3]");
+    assert_string_equal(READ("LSB_JOBID=77", "LSB_JOBINDEX=3", "CROSSWIND_JOB_ID=a").job_id, "a");
+    assert_string_equal(READ("PBS_JOBID=12[4].server", "PBS_ARRAY_INDEX=4").job_id, "12[4].server");
+    assert_int_equal(READ("PBS_JOBID=12.server", "PALS_RANKID=7").rank, 7);
+}
+
+static void test_steps_of_slurm(void **state)
+{
+    (void)state;
+    assert_string_equal(READ("SLURM_JOB_ID=77").step_id, "");
+    assert_string_equal(READ("SLURM_JOB_ID=77", "SLURM_STEP_ID=2").step_id, "2");
+    /* srun --mpi=pmix: its own namespace is no other launch */
+    assert_string_equal(READ("SLURM_JOB_ID=77", "SLURM_STEP_ID=2", "PMIX_NAMESPACE=slurm.pmix.77.2").step_id, "2");
+    /* ranks of one mpirun, on its own node and on another */
+    assert_string_equal(READ("SLURM_JOB_ID=77", "PMIX_NAMESPACE=3476160513").step_id, "mpirun-3476160513");
+    assert_string_equal(READ("SLURM_JOB_ID=77", "SLURM_STEP_ID=0", "PMIX_NAMESPACE=3476160513").step_id,
+                        "mpirun-3476160513");
+    /* a job that was queued again */
+    assert_string_equal(READ("SLURM_JOB_ID=77", "SLURM_RESTART_COUNT=0", "SLURM_STEP_ID=2").step_id, "2");
+    assert_string_equal(READ("SLURM_JOB_ID=77", "SLURM_RESTART_COUNT=1", "SLURM_STEP_ID=2").step_id, "2-r1");
+    assert_string_equal(READ("SLURM_JOB_ID=77", "SLURM_RESTART_COUNT=12").step_id, "r12");
+    /* who names a step or a job names it alone */
+    assert_string_equal(READ("SLURM_JOB_ID=77", "SLURM_RESTART_COUNT=1", "CROSSWIND_STEP_ID=x").step_id, "x");
+    assert_string_equal(READ("CROSSWIND_JOB_ID=a", "SLURM_JOB_ID=77", "SLURM_STEP_ID=0", "PMIX_NAMESPACE=1").step_id,
+                        "0");
+    assert_string_equal(READ("PMIX_NAMESPACE=3476160513").step_id, "");
 }
 
 static void test_lists_of_executables(void **state)
@@ -104,9 +138,13 @@ static void test_lists_of_executables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_switches),      cmocka_unit_test(test_too_long_text_is_refused),
-        cmocka_unit_test(test_batch_systems), cmocka_unit_test(test_lists_of_executables),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_too_long_text_is_refused),
+        cmocka_unit_test(test_batch_systems),
+        cmocka_unit_test(test_steps_of_slurm),
+        cmocka_unit_test(test_lists_of_executables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
