@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Engine
 
 from crosswind.collector.claim import Claim, recover
 from crosswind.collector.spool import find_spools, remove_unfinished
-from crosswind.db import LoadResult, RefusedProfile, load_profile
+from crosswind.db import Evaluation, LoadResult, RefusedProfile, load_profile
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import State
 from crosswind.profile.lifecycle import Machine
@@ -28,7 +27,7 @@ from crosswind.profile.store import read_profile
 
 __all__ = ["CollectReport", "Evaluate", "LoadedStep", "Progress", "collect_once", "load_profile_file"]
 
-Evaluate = Callable[[Profile], dict[str, Any] | None]
+Evaluate = Callable[[Profile], Evaluation | None]
 File = SpoolFile | ShortLog
 Progress = Callable[[int, int, str], None]  # steps done, steps there are, the one that is next
 
@@ -74,7 +73,7 @@ def collect_once(
 ) -> CollectReport:
     """Load the job steps of which no process runs any more, then move their files to done/ (delete: remove them).
 
-    evaluate: what makes a profile's estimate. include_running: also load what running steps have so far; their
+    evaluate: what finds a profile's interference. include_running: also load what running steps have so far; their
     files stay. A file that can't be read is moved to refused/ and reported, the rest is loaded. Raises SpoolError,
     DatabaseError; files that were being loaded are back in the spool then.
     """
@@ -119,17 +118,18 @@ def load_profile_file(
     """
     profile = read_profile(path)
     try:
-        estimate = _estimate(profile, evaluate)
+        evaluation = _evaluation(profile, evaluate)
     except _NO_ESTIMATE:
-        estimate = None
-    return load_profile(engine, profile, estimate=estimate, cluster=cluster)
+        evaluation = None
+    return load_profile(engine, profile, evaluation=evaluation, cluster=cluster)
 
 
-def _estimate(profile: Profile, evaluate: Evaluate | None) -> dict[str, Any] | None:
-    """The estimate, if it can be stored: JSON has no NaN and no infinity. Raises one of _NO_ESTIMATE."""
-    estimate = evaluate(profile) if evaluate else None
-    json.dumps(estimate, allow_nan=False)
-    return estimate
+def _evaluation(profile: Profile, evaluate: Evaluate | None) -> Evaluation | None:
+    """What was found, if it can be stored: JSON has no NaN and no infinity. Raises one of _NO_ESTIMATE."""
+    found = evaluate(profile) if evaluate else None
+    if found is not None:
+        json.dumps(found.document, allow_nan=False)
+    return found
 
 
 class _Look:
@@ -199,7 +199,7 @@ class _Look:
         """Merge and load the files of one step; why not, or nothing."""
         try:
             profile = self._merge(files, dropped)
-            result = load_profile(self.engine, profile, estimate=self._estimate(profile), cluster=self.cluster)
+            result = load_profile(self.engine, profile, evaluation=self._evaluation(profile), cluster=self.cluster)
         except FormatError as error:
             return error.reason
         except RefusedProfile as error:
@@ -222,10 +222,10 @@ class _Look:
             profile, dropped_files=tuple((str(self._origin(Path(p))), why) for p, why in profile.dropped_files)
         )
 
-    def _estimate(self, profile: Profile) -> dict[str, Any] | None:
-        """The estimate; a job whose estimate fails is loaded without one."""
+    def _evaluation(self, profile: Profile) -> Evaluation | None:
+        """What was found of its interference; a job whose estimate fails is loaded without one."""
         try:
-            return _estimate(profile, self.evaluate)
+            return _evaluation(profile, self.evaluate)
         except _NO_ESTIMATE as error:
             self.report.notes.append(f"{profile.job.id}.{profile.job.step} has no estimate: {error}")
             return None

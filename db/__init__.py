@@ -2,11 +2,13 @@
 
 from crosswind.db.connection import open_database, reading
 from crosswind.db.errors import DatabaseError, RefusedProfile
+from crosswind.db.evaluation import Evaluation
 from crosswind.db.queries import Frame, JobRow
 from crosswind.db.store import LoadResult, load_profile
 
 __all__ = [
     "DatabaseError",
+    "Evaluation",
     "Frame",
     "JobRow",
     "LoadResult",

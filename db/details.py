@@ -1,4 +1,4 @@
-"""SELECTs behind the tables of a job's page and the volumes in the list of jobs: sums, the clock, what was dropped."""
+"""SELECTs behind a job's page and the volumes in the list of jobs: sums, the clock, what was dropped, lost time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from crosswind.db import codec, schema
+from crosswind.db.evaluation import LostTime, lost_time_of
 from crosswind.profile.model import Clock
 
-__all__ = ["IO_VOLUME_METRICS", "JobRecord", "get_access", "get_io_volumes", "get_record", "get_totals"]
+__all__ = [
+    "IO_VOLUME_METRICS", "JobRecord", "get_access", "get_io_volumes", "get_lost_time", "get_record", "get_totals",
+    "has_segments",
+]  # fmt: skip
 
 # Bytes to and from file systems that jobs share. Both layers: what stdio counts is moved by internal calls of the C
 # library and not counted as system calls. Memory, pipes and sockets are no volume on a file system.
@@ -61,6 +65,21 @@ def get_access(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]]:
         .order_by(schema.access.c.name)
     )
     return {name: codec.decode_ints(data, (n, width)) for name, width, data, n in conn.execute(query)}
+
+
+def get_lost_time(conn: Connection, job_key: int) -> LostTime | None:
+    """When the job lost time, as it was found when it was loaded; None where nothing is stored.
+
+    Raises DatabaseError when what is stored is damaged.
+    """
+    row = conn.execute(select(schema.lost_time).where(schema.lost_time.c.job_key == job_key)).one_or_none()
+    return None if row is None else lost_time_of(row)
+
+
+def has_segments(conn: Connection, job_key: int) -> bool:
+    """Whether the job has the bulk-synchronous view that estimates are made of."""
+    query = select(schema.segments.c.job_key).where(schema.segments.c.job_key == job_key)
+    return conn.execute(query).one_or_none() is not None
 
 
 def get_io_volumes(conn: Connection, job_keys: Sequence[int]) -> dict[int, int]:

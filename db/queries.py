@@ -34,10 +34,12 @@ __all__ = [
     "get_processes",
     "get_profile",
     "get_segments",
+    "job_keys",
     "jobs_overlapping",
     "list_jobs",
     "locked_blocks",
     "locked_job",
+    "lost_time_row",
     "metric_ids",
     "resource_ids",
     "resources_of_job",
@@ -129,6 +131,11 @@ def get_job(conn: Connection, job_key: int) -> JobRow | None:
     """One job step, or None."""
     row = conn.execute(select(*_JOB_COLUMNS).where(schema.job.c.key == job_key)).one_or_none()
     return None if row is None else _job_row(row)
+
+
+def job_keys(conn: Connection) -> list[int]:
+    """The keys of all job steps."""
+    return list(conn.execute(select(schema.job.c.key).order_by(schema.job.c.key)).scalars())
 
 
 def find_jobs(conn: Connection, job_id: str, step: str | None = None) -> list[JobRow]:
@@ -314,6 +321,13 @@ def locked_job(conn: Connection, cluster: str, job_id: str, step: str, uid: int)
     columns = (j.key, j.digest, j.fed, j.estimate, j.first_slice, j.slice_ns)
     same = (j.cluster == cluster, j.job_id == job_id, j.step == step, j.uid == uid)
     return conn.execute(select(*columns).where(*same).with_for_update()).one()
+
+
+def lost_time_row(conn: Connection, job_key: int) -> dict[str, Any] | None:
+    """For loading: what is stored of when a job lost time, without its key, as evaluation.lost_time_row made it."""
+    columns = [column for column in schema.lost_time.c if column is not schema.lost_time.c.job_key]
+    row = conn.execute(select(*columns).where(schema.lost_time.c.job_key == job_key)).one_or_none()
+    return None if row is None else row._asdict()
 
 
 def locked_blocks(conn: Connection, keys: Sequence[BlockKey]) -> dict[BlockKey, bytes]:

@@ -5,6 +5,7 @@
         1---1 coverage    how much of each slice each process was profiled, [process, slice]
         1---* function    calls, bytes, time per process, [process, 4]
         1---1 segments    the bulk-synchronous view
+        1---1 lost_time   when it lost time to interference, as found when it was loaded
         *---* resource 1---* background *---1 metric     sums over ALL jobs, one row per resource, metric and block
 
 A block of the background is `BLOCK` slices: block b of length L covers the slices [b*BLOCK, (b+1)*BLOCK) of the global
@@ -38,6 +39,7 @@ __all__ = [
     "function",
     "job",
     "job_resource",
+    "lost_time",
     "metadata",
     "metric",
     "process",
@@ -169,6 +171,18 @@ access = Table(
 )
 
 segments = Table("segments", metadata, _of_job(), Column("data", LargeBinary, nullable=False))
+
+lost_time = Table(
+    "lost_time",
+    metadata,
+    _of_job(),
+    Column("first_slice", BigInteger, nullable=False),
+    Column("n_slices", Integer, nullable=False),
+    Column("per_slice", LargeBinary, nullable=False),  # [n_slices], ns
+    Column("n_stretches", BigInteger, nullable=False),  # that were found
+    Column("n_stored", Integer, nullable=False),  # those that lost most
+    Column("stretches", LargeBinary, nullable=False),  # [5, n_stored]: begin, end (UTC ns), lost ns, segments, hit
+)
 
 job_resource = Table(
     "job_resource",

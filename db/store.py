@@ -8,19 +8,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, Table, bindparam, delete, insert, update
+from sqlalchemy import Connection, Engine, Row, Table, bindparam, delete, insert, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crosswind.db import codec, queries, schema
 from crosswind.db.background import blocks_of
 from crosswind.db.connection import writing
+from crosswind.db.evaluation import Evaluation, lost_time_row
 from crosswind.db.limits import check_profile, check_text
 from crosswind.db.queries import BlockKey
 from crosswind.db.rows import Rows, rows_of, shares_of
 from crosswind.db.union import union
 from crosswind.profile.model import Column, Profile
 
-__all__ = ["LoadResult", "load_profile"]
+__all__ = ["LoadResult", "load_profile", "store_evaluation"]
 
 _BATCH = 1000  # rows or keys in one statement
 _PARTS = (
@@ -47,12 +48,13 @@ class LoadResult:
 
 
 def load_profile(
-    engine: Engine, profile: Profile, *, estimate: dict[str, Any] | None = None, cluster: str = ""
+    engine: Engine, profile: Profile, *, evaluation: Evaluation | None = None, cluster: str = ""
 ) -> LoadResult:
     """Load a profile, whole or not at all. What is there of the same job step already stays: see union.union.
 
-    A job step is known by cluster, job id, step and uid. Loading something again changes nothing. estimate: the
-    document of `estimate --json` of this profile. Raises RefusedProfile for a profile that no honest job can have.
+    A job step is known by cluster, job id, step and uid. Loading something again changes nothing. evaluation: what was
+    found of the interference of this profile; None leaves what is there of the same profile. Raises RefusedProfile for
+    a profile that no honest job can have.
     """
     check_text(cluster)
     check_profile(profile)
@@ -61,21 +63,28 @@ def load_profile(
     with writing(engine) as conn:
         key = _insert_job(conn, rows)
         if key is None:
-            return _merge(conn, profile, rows, changes, estimate)
-        _write(conn, key, rows, changes, estimate)
+            return _merge(conn, profile, rows, changes, evaluation)
+        _write(conn, key, rows, changes)
+        _write_evaluation(conn, key, evaluation)
         return LoadResult(key, True, profile.n_slices)
 
 
+def store_evaluation(engine: Engine, job_key: int, evaluation: Evaluation | None) -> None:
+    """Replace what is stored of the interference of a job that is there."""
+    with writing(engine) as conn:
+        _write_evaluation(conn, job_key, evaluation)
+
+
 def _merge(
-    conn: Connection, profile: Profile, rows: Rows, changes: _Changes, estimate: dict[str, Any] | None
+    conn: Connection, profile: Profile, rows: Rows, changes: _Changes, evaluation: Evaluation | None
 ) -> LoadResult:
     """Bring a profile together with what is there of its job step."""
     held = queries.locked_job(conn, *_identity(rows))
     if held.digest == rows.digest:
-        estimated = estimate is not None and estimate != held.estimate
-        if estimated:
-            _write_estimate(conn, held.key, estimate)
-        return LoadResult(held.key, estimated, profile.n_slices)
+        differs = evaluation is not None and not _is_stored(conn, held, evaluation)
+        if differs:
+            _write_evaluation(conn, held.key, evaluation)
+        return LoadResult(held.key, differs, profile.n_slices)
     old = queries.get_profile(conn, held.key)
     assert old is not None, "its row is locked"  # noqa: S101
     both = union(old, profile)
@@ -85,12 +94,13 @@ def _merge(
         check_profile(both)
         rows = rows_of(both, rows.job["cluster"])
         changes = _contribution(both, rows.job["fed"])
-        estimate = estimate if both.segments is profile.segments else held.estimate
     for block, values in _contribution(old, held.fed).items():
         changes[block] = changes.get(block, 0) - values
     for table in _PARTS:
         conn.execute(delete(table).where(table.c.job_key == held.key))
-    _write(conn, held.key, rows, changes, estimate)
+    _write(conn, held.key, rows, changes)
+    if both.segments is profile.segments:  # else what is stored is of the segments that stay
+        _write_evaluation(conn, held.key, evaluation)
     return LoadResult(held.key, True, both.n_slices)
 
 
@@ -118,7 +128,7 @@ def _insert_job(conn: Connection, rows: Rows) -> int | None:
     ).scalar_one_or_none()
 
 
-def _write(conn: Connection, key: int, rows: Rows, changes: _Changes, estimate: dict[str, Any] | None) -> None:
+def _write(conn: Connection, key: int, rows: Rows, changes: _Changes) -> None:
     """All that belongs to a job whose row is there and has nothing under it.
 
     Names come before blocks, and both in sorted order, so that two loaders on PostgreSQL never wait for each other
@@ -129,7 +139,6 @@ def _write(conn: Connection, key: int, rows: Rows, changes: _Changes, estimate: 
     by_name = {c.name: metric_ids[c] for c in rows.columns}
     job = {**rows.job, "columns": [metric_ids[c] for c in rows.columns], "digest": rows.digest}
     conn.execute(update(schema.job).where(schema.job.c.key == key).values(**job))
-    _write_estimate(conn, key, estimate)
     parts = {
         schema.process: rows.processes,
         schema.frame: [{"metric_id": by_name[m], **row} for m, row in rows.frames.items()],
@@ -149,10 +158,20 @@ def _write(conn: Connection, key: int, rows: Rows, changes: _Changes, estimate: 
     _add_to_background(conn, blocks)
 
 
-def _write_estimate(conn: Connection, key: int, estimate: dict[str, Any] | None) -> None:
-    pct = None if estimate is None else estimate.get("interference_pct")
-    query = update(schema.job).where(schema.job.c.key == key)
-    conn.execute(query.values(estimate=estimate, interference_pct=pct))
+def _is_stored(conn: Connection, held: Row[Any], evaluation: Evaluation) -> bool:
+    """Whether exactly this was stored for a job before."""
+    lost = None if evaluation.lost is None else lost_time_row(evaluation.lost)
+    return evaluation.document == held.estimate and lost == queries.lost_time_row(conn, held.key)
+
+
+def _write_evaluation(conn: Connection, key: int, evaluation: Evaluation | None) -> None:
+    document = None if evaluation is None else evaluation.document
+    pct = None if document is None else document.get("interference_pct")
+    job, lost_time = schema.job, schema.lost_time
+    conn.execute(update(job).where(job.c.key == key).values(estimate=document, interference_pct=pct))
+    conn.execute(delete(lost_time).where(lost_time.c.job_key == key))
+    if evaluation is not None and evaluation.lost is not None:
+        conn.execute(insert(lost_time).values(job_key=key, **lost_time_row(evaluation.lost)))
 
 
 def _add_to_background(conn: Connection, blocks: Mapping[BlockKey, NDArray[np.int64]]) -> None:

@@ -8,19 +8,18 @@ import json
 import signal
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from crosswind.tools.database import db_option
+from crosswind.tools.evaluation import evaluate, evaluate_again
 from crosswind.tools.output import one_line, step
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from crosswind.profile.model import Profile
-
-__all__ = ["collect_command", "evaluate"]
+__all__ = ["collect_command"]
 
 
 @click.command("collect")
@@ -38,6 +37,7 @@ __all__ = ["collect_command", "evaluate"]
     "--interval", type=click.FloatRange(min=0.1), default=30.0, show_default=True, help="Seconds between looks."
 )
 @click.option("--delete", is_flag=True, help="Remove loaded spool files instead of moving them to done/.")
+@click.option("--estimate-again", is_flag=True, help="First make the estimates of all jobs in the database anew.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON, one line a look.")
 @click.pass_context
 def collect_command(
@@ -48,6 +48,7 @@ def collect_command(
     once: bool,
     interval: float,
     delete: bool,
+    estimate_again: bool,
     as_json: bool,
 ) -> None:
     """Load finished spool files and PROFILES (.xwp) into a database, with their estimates.
@@ -61,9 +62,11 @@ def collect_command(
     """
     from crosswind.db.connection import open_database
 
-    if not profiles and not spools:
+    if not profiles and not spools and not estimate_again:
         raise click.UsageError("nothing to collect: name a directory with --spool, or .xwp files")
     engine = open_database(db)
+    if estimate_again:
+        _estimate_again(engine)
     look = functools.partial(_look, engine, spools, delete, as_json)
     refused = _load_files(engine, profiles, as_json)
     if once or not spools:
@@ -75,11 +78,10 @@ def collect_command(
         stop.wait(interval)
 
 
-def evaluate(profile: Profile) -> dict[str, Any] | None:
-    """The estimate that is stored beside a job: the document of `estimate --json`; None where there are no segments."""
-    from crosswind.analysis import estimate_profile
-
-    return estimate_profile(profile).to_json() if profile.segments is not None else None
+def _estimate_again(engine: Engine) -> None:
+    with step("crosswind collect: estimating"):
+        for failure in evaluate_again(engine):
+            click.echo(one_line(f"crosswind collect: {failure}"), err=True)
 
 
 def _look(engine: Engine, spools: tuple[Path, ...], delete: bool, as_json: bool) -> int:

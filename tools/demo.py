@@ -19,10 +19,10 @@ from types import FrameType
 
 import click
 
-from crosswind.tools.collect import evaluate
 from crosswind.tools.demo_disk import SharedDirectory, shared_directory
 from crosswind.tools.demo_watch import Watch
 from crosswind.tools.errors import CommandError
+from crosswind.tools.evaluation import evaluate
 from crosswind.tools.library import find_library
 from crosswind.tools.output import step
 

@@ -119,6 +119,23 @@ class Timeline(MethodView):
         return _axis(job, most) | {"series": series, "lost_s": lost, "lost_unknown_because": loss.why_not}
 
 
+@blueprint.route("/jobs/<int:key>/untrusted")
+class Untrusted(MethodView):
+    """When not to trust a measurement of a job."""
+
+    @blueprint.response(200, schemas.UntrustedAnswer)
+    @blueprint.alt_response(404, description="no such job")
+    def get(self, key: int) -> dict[str, Any]:
+        """The stretches of a job that interference hit, as they were found when it was loaded."""
+        conn = connection()
+        loss = read_loss(conn, job_or_404(conn, key))
+        if loss.time is None:
+            return {"intervals": None, "total": None, "unknown_because": loss.why_not}
+        columns = {name: values.tolist() for name, values in vars(loss.time.stretches).items()}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return {"intervals": rows, "total": loss.time.n_stretches, "unknown_because": ""}
+
+
 @blueprint.route("/jobs/<int:key>/background")
 class Background(MethodView):
     """The others over the time of a job."""

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from crosswind.analysis import SERIES, Estimate, Reduction, Series, estimate, job_series, lost_per_slice
-from crosswind.db import queries, resources
+from crosswind.analysis import SERIES, Reduction, Series, job_series
+from crosswind.db import DatabaseError, details, queries, resources
+from crosswind.db.evaluation import LostTime
 from crosswind.db.queries import JobRow
 
 __all__ = ["Background", "JobFrames", "Loss", "read_background", "read_frames", "read_loss"]
 
+_NO_SEGMENTS = "The run has no segments between global collectives, so there is nothing to compare."
+_NOT_STORED = "When time was lost is not stored with this job: crosswind collect --estimate-again finds it."
+_DAMAGED = "What is stored of lost time is damaged: crosswind collect --estimate-again finds it anew."
 _SERIES_METRICS = tuple(dict.fromkeys(metric for series in SERIES for metric in series.metrics))
 
 
@@ -57,9 +61,9 @@ class Background:
 
 @dataclass(frozen=True)
 class Loss:
-    """The estimate of a job, and the seconds lost in each slice [slice]; or why there is none."""
+    """When a job lost time, and the seconds lost in each of its slices, [slice]; or why that is not known."""
 
-    estimate: Estimate | None
+    time: LostTime | None
     per_slice_s: NDArray[np.float64] | None
     why_not: str = ""
 
@@ -86,15 +90,16 @@ def read_background(conn: Connection, job: JobRow, own: JobFrames) -> list[Backg
 
 
 def read_loss(conn: Connection, job: JobRow) -> Loss:
-    """When the job lost time. The segments are clustered anew: what is stored with the job has no times."""
-    table = queries.get_segments(conn, job.key)
-    if table is None or table.n_segments == 0:
-        return Loss(None, None, "The run has no segments between global collectives, so there is nothing to compare.")
+    """When the job lost time, as it was found when it was loaded."""
     try:
-        found = estimate(table)
-        return Loss(found, lost_per_slice(table, found, job.slice_ns, job.first_slice, job.n_slices))
-    except ValueError as error:
-        return Loss(None, None, f"The segments of this run cannot be judged: {error}.")
+        time = details.get_lost_time(conn, job.key)
+    except DatabaseError:
+        return Loss(None, None, _DAMAGED)
+    if time is not None:
+        return Loss(time, time.in_slices(job.first_slice, job.n_slices) / 1e9)
+    if not details.has_segments(conn, job.key):
+        return Loss(None, None, _NO_SEGMENTS)
+    return Loss(None, None, _NOT_STORED)
 
 
 def _of_kind(conn: Connection, job: JobRow, own: JobFrames, kind: str, names: Sequence[str]) -> Background:

@@ -10,7 +10,7 @@ from crosswind.web.palette import THEMES
 
 __all__ = [
     "AccessAnswer", "BackgroundAnswer", "FigureArguments", "JobAnswer", "JobList", "JobListArguments",
-    "JobPageArguments", "TimelineAnswer", "TimelineArguments",
+    "JobPageArguments", "TimelineAnswer", "TimelineArguments", "UntrustedAnswer",
 ]  # fmt: skip
 
 MAX_PAGE = 200
@@ -124,6 +124,24 @@ class TimelineAnswer(_Points):
     series = fields.List(fields.Nested(SeriesAnswer), required=True)
     lost_s = fields.List(fields.Float(), allow_none=True, required=True)
     lost_unknown_because = fields.String(required=True, metadata={"description": "empty where lost_s is there"})
+
+
+class IntervalAnswer(Schema):
+    """One stretch of hit segments. Times are UTC nanoseconds."""
+
+    begin_ns = fields.Integer(required=True)
+    end_ns = fields.Integer(required=True)
+    lost_ns = fields.Integer(required=True, metadata={"description": "of the run's time"})
+    segments = fields.Integer(required=True)
+    hit = fields.Integer(required=True, metadata={"description": "how many of the segments were hit"})
+
+
+class UntrustedAnswer(Schema):
+    """The stretches that interference hit, in order of time; of very many those that lost most."""
+
+    intervals = fields.List(fields.Nested(IntervalAnswer), allow_none=True, required=True)
+    total = fields.Integer(allow_none=True, required=True, metadata={"description": "how many were found"})
+    unknown_because = fields.String(required=True, metadata={"description": "empty where intervals are there"})
 
 
 class ResourceSeriesAnswer(Schema):

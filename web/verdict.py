@@ -31,10 +31,8 @@ def verdict_of(job: JobRow) -> Verdict:
 
 
 def verdict_of_loss(loss: Loss) -> Verdict:
-    """The verdict on a job that was loaded without an estimate, made now from its segments."""
-    if loss.estimate is not None:
-        return _verdict(loss.estimate.to_json(max_clusters=0))
-    return _unknown(f"Whether time was lost to interference cannot be told. {loss.why_not}")
+    """The verdict on a job that was loaded without an estimate: why there is none."""
+    return _unknown(f"Whether time was lost to interference cannot be told. {loss.why_not}".rstrip())
 
 
 def _verdict(estimate: dict[str, Any]) -> Verdict:

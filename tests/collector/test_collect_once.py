@@ -14,7 +14,7 @@ from sqlalchemy import func, select, text
 
 from crosswind.collector import SpoolError, collect_once, find_spools, load_profile_file
 from crosswind.collector.claim import Claim
-from crosswind.db import DatabaseError, queries, reading, schema
+from crosswind.db import DatabaseError, Evaluation, queries, reading, schema
 from crosswind.profile.errors import FormatError
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.store import write_profile
@@ -88,7 +88,7 @@ def test_estimate_is_stored_and_its_failure_is_a_note(engine, spool, write):
     def evaluate(profile):
         if profile.job.id == "1002":
             raise ValueError("too few segments")
-        return {"interference_pct": 4.0}
+        return Evaluation({"interference_pct": 4.0})
 
     write()
     write(job_id="1002")
@@ -382,8 +382,8 @@ def test_collectors_at_the_same_time_share_the_work(engine, spool, write):
 def test_profile_files_are_loaded_too(engine, tmp_path):
     path = tmp_path / "lammps.xwp"
     write_profile(make_lammps(), path)
-    first = load_profile_file(path, engine, evaluate=lambda profile: {"interference_pct": 1.0})
-    again = load_profile_file(path, engine, evaluate=lambda profile: {"interference_pct": 1.0})
+    first = load_profile_file(path, engine, evaluate=lambda profile: Evaluation({"interference_pct": 1.0}))
+    again = load_profile_file(path, engine, evaluate=lambda profile: Evaluation({"interference_pct": 1.0}))
     assert (first.loaded, again.loaded, first.slices) == (True, False, 15)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(FormatError, match=r"lammps\.xwp"):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crosswind.db import load_profile, queries, reading
+from crosswind.db import Evaluation, load_profile, queries, reading
 from support.profiles import SLICE_NS, make_lammps, make_profile, make_writer
 
 from .comparing import assert_same_segments
@@ -20,8 +20,8 @@ def conn(engine):
         profile = make_profile(
             job_id=str(i), user=user, command=command, n_slices=10 + i, first_slice=first + 100 * i, n_ranks=4 - i
         )
-        estimate = None if pct is None else {"interference_pct": pct}
-        load_profile(engine, profile, estimate=estimate)
+        evaluation = None if pct is None else Evaluation({"interference_pct": pct})
+        load_profile(engine, profile, evaluation=evaluation)
     with reading(engine) as connection:
         yield connection
 
@@ -69,7 +69,7 @@ def test_filters_and_pages(conn):
 def test_a_row_says_what_the_profile_says(engine):
     profile = make_lammps(hosts=("n1", "n2"), killed_rank=1)
     profile = replace(profile, lost={"slices": 3})
-    key = load_profile(engine, profile, estimate={"class": "low"}).job_key
+    key = load_profile(engine, profile, evaluation=Evaluation({"class": "low"})).job_key
     with reading(engine) as conn:
         row = queries.get_job(conn, key)
         assert queries.get_job(conn, key + 1) is None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select
 
-from crosswind.db import RefusedProfile, load_profile, queries, reading, resources, schema
+from crosswind.db import Evaluation, RefusedProfile, load_profile, queries, reading, resources, schema
 from crosswind.profile.model import Clock, Column
 from support.profiles import SLICE_NS, make_lammps, make_profile, make_writer
 
@@ -87,9 +87,9 @@ def test_all_zero_metrics_take_no_room(engine):
 
 def test_loading_again_changes_nothing(engine):
     profile = make_lammps()
-    first = load_profile(engine, profile, estimate={"interference_pct": 7.5})
+    first = load_profile(engine, profile, evaluation=Evaluation({"interference_pct": 7.5}))
     before = contents(engine)
-    again = load_profile(engine, profile, estimate={"interference_pct": 7.5})
+    again = load_profile(engine, profile, evaluation=Evaluation({"interference_pct": 7.5}))
     assert (first.loaded, again.loaded, again.job_key) == (True, False, first.job_key)
     assert load_profile(engine, profile).loaded is False, "no estimate given: the one that is there stays"
     assert contents(engine) == before
@@ -98,7 +98,7 @@ def test_loading_again_changes_nothing(engine):
 def test_estimate_can_come_later(engine):
     profile = make_lammps()
     load_profile(engine, profile)
-    assert load_profile(engine, profile, estimate={"interference_pct": 7.5, "class": "low"}).loaded
+    assert load_profile(engine, profile, evaluation=Evaluation({"interference_pct": 7.5, "class": "low"})).loaded
     with reading(engine) as conn:
         assert queries.list_jobs(conn)[0][0].estimate == {"interference_pct": 7.5, "class": "low"}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosswind.analysis import estimate_profile
 from crosswind.db.connection import open_database
 from crosswind.db.store import load_profile
 from crosswind.profile.model import Profile
+from crosswind.tools.evaluation import evaluate
 from support.profiles import make_lammps, make_profile, make_writer
 
 HOSTILE = (
@@ -47,8 +47,7 @@ def make_site(folder: Path) -> Site:
     engine = open_database(url)
 
     def load(profile: Profile) -> int:
-        estimate = estimate_profile(profile).to_json() if profile.segments is not None else None
-        return load_profile(engine, profile, estimate=estimate).job_key
+        return load_profile(engine, profile, evaluation=evaluate(profile)).job_key
 
     names = [
         make_profile(

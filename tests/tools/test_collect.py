@@ -9,8 +9,9 @@ import time
 import pytest
 
 from crosswind.analysis import DEFAULT_METHOD
-from crosswind.db import queries
-from crosswind.db.connection import open_database
+from crosswind.db import queries, schema
+from crosswind.db.connection import open_database, reading, writing
+from crosswind.db.details import get_lost_time
 from crosswind.profile import write_profile
 from support.profiles import make_writer
 
@@ -35,6 +36,20 @@ def test_the_same_file_twice_changes_nothing(crosswind, profile_file, tmp_path):
         result = crosswind("collect", profile_file, "--db", "sqlite:///x.db", "--json")
         assert json.loads(result.stdout)["loaded"] is loaded
     assert len(jobs(tmp_path)) == 1
+
+
+def test_estimates_are_made_again(crosswind, profile_file, tmp_path):
+    database = "sqlite:///x.db"
+    crosswind("collect", profile_file, "--db", database)
+    with writing(open_database(f"sqlite:///{tmp_path}/x.db")) as conn:
+        conn.execute(schema.lost_time.delete())
+        conn.execute(schema.job.update().values(estimate=None))
+    result = crosswind("collect", "--estimate-again", "--db", database)
+    assert (result.returncode, result.stderr) == (0, "")
+    (job,) = jobs(tmp_path)
+    assert job.estimate["method"] == DEFAULT_METHOD
+    with reading(open_database(f"sqlite:///{tmp_path}/x.db")) as conn:
+        assert get_lost_time(conn, job.key) is not None
 
 
 def test_a_bad_file_keeps_no_other_out(crosswind, profile_file, tmp_path):

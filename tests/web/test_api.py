@@ -53,6 +53,18 @@ def test_timeline_says_when_time_was_lost(client: FlaskClient, jobs: Jobs) -> No
     assert "no segments" in none["lost_unknown_because"]
 
 
+def test_untrusted_intervals_hold_what_was_planted(client: FlaskClient, jobs: Jobs) -> None:
+    answer = client.get(f"{API}/jobs/{jobs.lammps}/untrusted").json
+    assert answer["total"] == len(answer["intervals"]) >= 1
+    assert sum(row["hit"] for row in answer["intervals"]) >= len(SLOW)
+    assert sum(row["lost_ns"] for row in answer["intervals"]) == pytest.approx(len(SLOW) * 5e7, rel=0.05)
+    begin, end = ((FIRST_SLICE + j) * SLICE_NS for j in (5, 11))
+    assert all(begin < row["begin_ns"] < row["end_ns"] < end for row in answer["intervals"])
+    none = client.get(f"{API}/jobs/{jobs.writer}/untrusted").json
+    assert (none["intervals"], none["total"]) == (None, None)
+    assert "no segments" in none["unknown_because"]
+
+
 def test_background_is_the_others_without_the_job(client: FlaskClient, jobs: Jobs) -> None:
     """On node01 only the writer is beside LAMMPS: 50 MB/s in slices 6 to 8, nothing else."""
     answer = client.get(f"{API}/jobs/{jobs.lammps}/background").json

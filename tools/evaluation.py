@@ -1,0 +1,75 @@
+"""What is stored of a profile's interference when it is loaded, so that pages need not look at its segments again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from crosswind.analysis.result import Estimate
+    from crosswind.db.evaluation import Evaluation, LostTime
+    from crosswind.profile.model import Profile
+
+__all__ = ["evaluate", "evaluate_again"]
+
+
+def evaluate(profile: Profile) -> Evaluation | None:
+    """The document of `estimate --json`, and when the time was lost; None where there are no segments.
+
+    Raises InputError for segments that no measurement can be.
+    """
+    from crosswind.analysis import estimate_profile
+    from crosswind.db.evaluation import Evaluation
+
+    if profile.segments is None:
+        return None
+    found = estimate_profile(profile)
+    has_times = "t_start_us" in profile.segments.columns
+    return Evaluation(found.to_json(), _lost_time(profile, found) if has_times else None)
+
+
+def evaluate_again(engine: Engine) -> Iterator[str]:
+    """Make and store the estimate of every job in a database anew; yields a line about each that failed."""
+    from crosswind.db import queries, reading
+    from crosswind.db.errors import DatabaseError
+    from crosswind.db.store import store_evaluation
+
+    with reading(engine) as conn:
+        keys = queries.job_keys(conn)
+    for key in keys:
+        try:
+            with reading(engine) as conn:
+                profile = queries.get_profile(conn, key)
+            if profile is not None:
+                store_evaluation(engine, key, evaluate(profile))
+        except (DatabaseError, ValueError) as error:  # one damaged job does not keep the others out
+            yield f"job {key} keeps what was stored: {error}"
+
+
+def _lost_time(profile: Profile, found: Estimate) -> LostTime:
+    from crosswind.analysis import lost_per_slice, untrusted_intervals
+    from crosswind.db.evaluation import LostTime, Stretches
+
+    table = profile.segments
+    assert table is not None, "estimated"  # noqa: S101
+    lost_s = lost_per_slice(table, found, profile.slice_ns, profile.first_slice, profile.n_slices)
+    hit = untrusted_intervals(table, found)
+    stretches = Stretches(
+        begin_ns=_whole(hit.begin_us * 1e3),
+        end_ns=_whole(hit.end_us * 1e3),
+        lost_ns=_whole(hit.lost_s * 1e9),
+        segments=hit.segments,
+        hit=hit.hit,
+    )
+    return LostTime(profile.first_slice, _whole(lost_s * 1e9), stretches, hit.n)
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    """The nearest whole numbers, int64; what is no number, or not after the epoch, is 0, what is too large the largest
+    there is: segments are written by users' programs.
+    """
+    return np.rint(np.clip(np.nan_to_num(values), 0, 2.0**62)).astype(np.int64)
