@@ -4,6 +4,7 @@
         JOB.RANK.PID.TIME.xws
         claims/ID/owner        locked (flock) as long as the collector lives
         claims/ID/...          spool files that it is loading
+        running/...            whose turn it is to read a running step (live.py)
         done/...               loaded
         refused/...            unreadable, kept for inspection
 
@@ -17,16 +18,16 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 from crosswind.collector.errors import SpoolError
 
-__all__ = ["Claim", "recover"]
+__all__ = ["RUNNING", "Claim", "Claims", "lock_file", "own_folder", "recover"]
 
-CLAIMS, DONE, REFUSED, OWNER = "claims", "done", "refused", "owner"
+CLAIMS, DONE, REFUSED, RUNNING, OWNER = "claims", "done", "refused", "running", "owner"
 
 
 class Claim:
@@ -40,7 +41,7 @@ class Claim:
     @contextmanager
     def in_directory(cls, spool: Path) -> Iterator[Claim]:
         """A claim that is held within the block; what is still in it at the end goes back. Raises SpoolError."""
-        folder, owner = _locked_folder(_own_folder(spool, CLAIMS))
+        folder, owner = _locked_folder(own_folder(spool, CLAIMS))
         claim = cls(spool, folder)
         try:
             yield claim
@@ -67,15 +68,44 @@ class Claim:
         if delete:
             os.unlink(taken)
         else:
-            _move(taken, _own_folder(self.spool, DONE))
+            _move(taken, own_folder(self.spool, DONE))
 
     def refuse(self, taken: Path) -> None:
         """A taken file cannot be loaded: keep it in refused/."""
-        _move(taken, _own_folder(self.spool, REFUSED))
+        _move(taken, own_folder(self.spool, REFUSED))
 
     def give_back(self, taken: Path) -> None:
         """Put a taken file back into the spool."""
         _move(taken, self.spool)
+
+
+class Claims:
+    """The claims of one look on its spool directories, each made when it is needed first. A context manager."""
+
+    def __init__(self, spools: Sequence[Path]) -> None:
+        self.spools = list(spools)
+        self._claims: dict[Path, Claim] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Claims:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._claims.clear()
+        self._stack.close()
+
+    def of(self, path: Path) -> Claim:
+        """The claim on the directory of a file, which may have been taken already. Raises SpoolError."""
+        for claim in self._claims.values():
+            if path.parent in (claim.spool, claim.folder):
+                return claim
+        spool = next(spool for spool in self.spools if spool == path.parent)
+        self._claims[spool] = self._stack.enter_context(Claim.in_directory(spool))
+        return self._claims[spool]
+
+    def origin(self, path: Path) -> Path:
+        """Where a taken file lay, for reports."""
+        return next((c.spool / path.name for c in self._claims.values() if path.parent == c.folder), path)
 
 
 def recover(spool: Path) -> int:
@@ -83,8 +113,8 @@ def recover(spool: Path) -> int:
     recovered = 0
     if not (spool / CLAIMS).is_dir():
         return 0
-    for folder in sorted(_own_folder(spool, CLAIMS).iterdir()):
-        owner = _lock(folder)
+    for folder in sorted(own_folder(spool, CLAIMS).iterdir()):
+        owner = lock_file(folder / OWNER)
         if owner is not None:
             recovered += _empty(folder, spool)
             os.close(owner)
@@ -100,24 +130,26 @@ def _locked_folder(claims: Path) -> tuple[Path, int]:
             os.close(os.open(folder / OWNER, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
         except FileNotFoundError:
             continue  # taken for a dead one's and removed before it was locked
-        owner = _lock(folder)
+        owner = lock_file(folder / OWNER)
         if owner is not None:
             return folder, owner
 
 
-def _lock(folder: Path) -> int | None:
-    """The descriptor that holds a folder's lock; None: another collector holds it, or the folder is gone."""
+def lock_file(path: Path) -> int | None:
+    """The descriptor that holds a file's lock, made if need be; None: another collector holds it, or its folder is
+    gone.
+    """
     try:
-        owner = os.open(folder / OWNER, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(owner).st_ino == os.stat(folder / OWNER).st_ino:
-            return owner
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(handle).st_ino == os.stat(path).st_ino:
+            return handle
     except (BlockingIOError, FileNotFoundError):
         pass
-    os.close(owner)
+    os.close(handle)
     return None
 
 
@@ -150,8 +182,11 @@ def _move(path: Path, folder: Path) -> None:
     os.unlink(path)
 
 
-def _own_folder(spool: Path, name: str) -> Path:
-    """A folder of the spool that belongs to us alone: whoever may write to the spool could have planted another."""
+def own_folder(spool: Path, name: str) -> Path:
+    """A folder of the spool that belongs to us alone: whoever may write to the spool could have planted another.
+
+    Raises SpoolError.
+    """
     folder = spool / name
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

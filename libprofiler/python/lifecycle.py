@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from crosswind.profile.layout import State
+from crosswind.profile.peek import Peek
 from crosswind.profile.short import ShortLog
 from crosswind.profile.spool import SpoolFile
 
@@ -28,20 +30,27 @@ class Ending:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine that reads: the processes of its own boot are the ones it can look for."""
+    """The machine that reads: the processes of its own boot are the ones it can look for. host: as uname says it."""
 
     boot_id: str
     proc: Path = Path("/proc")
+    host: str = ""
 
     @classmethod
     def this(cls) -> Machine:
         """The machine this runs on."""
         try:
-            return cls(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+            boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         except OSError:
-            return cls("")
+            boot_id = ""
+        return cls(boot_id, host=os.uname().nodename)
 
-    def runs(self, file: SpoolFile) -> bool:
+    def has_rebooted(self, file: SpoolFile | Peek) -> bool:
+        """Whether the file is of an earlier boot of this machine: its process is gone for certain."""
+        known = self.boot_id and file.boot_id and self.host not in ("", "localhost", "(none)")
+        return bool(known) and file.host == self.host and file.boot_id != self.boot_id
+
+    def runs(self, file: SpoolFile | Peek) -> bool:
         """Whether the process that wrote the file is still there. False for processes of other machines and boots."""
         if not self.boot_id or file.boot_id != self.boot_id:
             return False

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar, cast
 
 from crosswind.profile.errors import FormatError
+from crosswind.profile.peek import Peek
 from crosswind.profile.short import ShortLog, read_short_log
 from crosswind.profile.spool import SpoolFile, read_spool
 
@@ -24,6 +26,8 @@ __all__ = [
 SPOOL_SUFFIX = ".xws"
 SHORT_SUFFIX = ".xwl"
 Dropped = list[tuple[str, str]]
+_File = TypeVar("_File", SpoolFile | ShortLog, Peek)
+_Process = SpoolFile | Peek
 
 
 @dataclass(frozen=True)
@@ -53,32 +57,38 @@ def read_spools(
             dropped.append((error.path, error.reason))
         except OSError as error:
             dropped.append((os.fspath(path), error.strerror or type(error).__name__))
+        except MemoryError:
+            dropped.append((os.fspath(path), "is too large for the memory that there is"))
         else:
             files.append(file if believe_uid else replace(file, uid=file.owner_uid))
     return files, dropped
 
 
-def group_by_step(files: Iterable[SpoolFile | ShortLog]) -> dict[StepKey, list[SpoolFile | ShortLog]]:
-    """The files of each job step.
+def group_by_step(files: Iterable[_File]) -> dict[StepKey, list[_File]]:
+    """The files of each job step; a short look at each (peek.Peek) is enough to group them.
 
     Processes outside any job are grouped by family: each tree of processes is a step. Short ones outside any job are
     left out: there is nothing to report them with.
     """
-    groups: dict[StepKey, list[SpoolFile | ShortLog]] = {}
-    homeless: list[SpoolFile] = []
+    groups: dict[StepKey, list[_File]] = {}
+    homeless: list[_File] = []
     for file in files:
         if file.job_id:
             groups.setdefault(StepKey(file.job_id, file.step_id, file.uid), []).append(file)
-        elif isinstance(file, SpoolFile):
+        elif _is_process(file):
             homeless.append(file)
-    for family in _families(homeless):
+    for family in _families(cast("list[_Process]", homeless)):
         head = family[0]
         name = f"{head.host}.{head.pid}.{head.start.real_ns // 1_000_000_000}"
-        groups[StepKey(name, head.step_id, head.uid)] = list(family)
+        groups[StepKey(name, head.step_id, head.uid)] = cast("list[_File]", family)
     return groups
 
 
-def _families(files: Sequence[SpoolFile]) -> list[list[SpoolFile]]:
+def _is_process(file: SpoolFile | ShortLog | Peek) -> bool:
+    return not file.is_log if isinstance(file, Peek) else isinstance(file, SpoolFile)
+
+
+def _families(files: Sequence[_Process]) -> list[list[_Process]]:
     """Trees of processes, each by start: whoever's parent, on the same boot and of the same user, is in the tree."""
     by_pid = {(f.boot_id, f.uid, f.pid): i for i, f in enumerate(files)}
     root = list(range(len(files)))
@@ -94,7 +104,7 @@ def _families(files: Sequence[SpoolFile]) -> list[list[SpoolFile]]:
             other = by_pid.get((f.boot_id, f.uid, pid))
             if other is not None:
                 root[find(i)] = find(other)
-    trees: dict[int, list[SpoolFile]] = {}
+    trees: dict[int, list[_Process]] = {}
     for i, f in enumerate(files):
         trees.setdefault(find(i), []).append(f)
     return [sorted(tree, key=lambda f: f.start.real_ns) for tree in trees.values()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,7 @@ class Table:
         return {name: array for (name, _), array in zip(self.words, arrays, strict=True) if array.any()}
 
 
+@lru_cache(maxsize=8)  # all processes of one library have the same table, and reading it is half of reading a file
 def parse_table(raw: bytes, *, n_columns: int, n_groups: int, n_functions: int, n_lost: int) -> Table:
     """Read the table text and compare it with the header's numbers. Raises TableError.
 

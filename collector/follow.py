@@ -1,0 +1,182 @@
+"""The files of a spool directory from look to look: what is new, what has news, whose process is gone.
+
+A look opens a file only when something can have changed: a process writes at the end of each slice, so after news the
+next ones are due behind the next boundary; a file whose process said that it ended never changes. What is kept of a
+file is its header and how far its slices went, a few hundred bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from crosswind.collector.batch import BatchSystem
+from crosswind.collector.errors import SpoolError
+from crosswind.collector.spool import MAX_FILES, STARTING_S, SUFFIXES
+from crosswind.profile.errors import FormatError
+from crosswind.profile.layout import State
+from crosswind.profile.lifecycle import Machine
+from crosswind.profile.peek import START, Peek, peek
+
+__all__ = ["QUIET_S", "Entry", "Follower", "Quota"]
+
+QUIET_S = 600.0  # after this long without a sign of life a process of another machine counts as dead
+WATCHED_S = 15.0  # but only when we watched it for so long ourselves
+OVER_S = 10.0  # the same, when the batch system says that its job is over
+LOG_QUIET_S = 30.0  # a log of short processes may grow until it was left alone for so long
+LATE_NS = 100_000_000  # how long behind a boundary the records of the slice are looked for
+NEVER = 1 << 63
+
+
+@dataclass(frozen=True)
+class Quota:
+    """What one user can have in one directory at most. tracked: files that are followed at a time, the others wait.
+    new: how many of them are opened for the first time in one look.
+    """
+
+    tracked: int = 20_000
+    new: int = 2_000
+
+
+@dataclass
+class Entry:
+    """One file. peek: None while it has no header. reason: why it cannot be loaded. due_ns: when to look again.
+    first_ns, news_ns: when we first saw it and when it last had news. alive: whether /proc had its process then.
+    """
+
+    path: Path
+    inode: int
+    uid: int
+    first_ns: int
+    peek: Peek | None = None
+    reason: str = ""
+    due_ns: int = 0
+    news_ns: int = 0
+    alive: bool = False
+
+
+@dataclass
+class Follower:
+    """What is known of one spool directory."""
+
+    spool: Path
+    machine: Machine
+    batch: BatchSystem
+    quota: Quota = field(default_factory=Quota)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    waiting: dict[int, set[int]] = field(default_factory=dict)  # by user: inodes of files beyond the quota
+
+    def scan(self, now_ns: int) -> None:
+        """Look at the directory. Raises SpoolError when it can't be read; what was known is kept then."""
+        listed = {name: inode for name, inode in self._listed()}
+        self.entries = {n: e for n, e in self.entries.items() if listed.get(n) == e.inode}
+        tracked = Counter(e.uid for e in self.entries.values())
+        self.waiting = {uid: inodes for uid, inodes in self.waiting.items() if tracked[uid] >= self.quota.tracked}
+        self._refresh(now_ns)
+        self._take_in(listed, tracked, now_ns)
+
+    def may_run(self, entry: Entry, now_ns: int) -> bool:
+        """Whether a process may still write to its file."""
+        seen = entry.peek
+        if seen is None:
+            return True
+        if seen.is_log:
+            return now_ns - max(seen.mtime_ns, entry.news_ns) < LOG_QUIET_S * 1e9
+        if seen.state != State.RUNNING or self.machine.has_rebooted(seen):
+            return False
+        if self.machine.boot_id and seen.boot_id == self.machine.boot_id:
+            return entry.alive
+        over = self.batch.is_over(seen.job_id, seen.uid) if seen.job_id else None
+        silent_ns = now_ns - max(seen.mtime_ns, entry.news_ns)
+        watched_ns = now_ns - max(entry.first_ns, entry.news_ns)
+        if over is None:
+            return silent_ns < QUIET_S * 1e9 or watched_ns < WATCHED_S * 1e9
+        return not over or watched_ns < OVER_S * 1e9
+
+    def forget(self, path: Path) -> None:
+        """A file was taken away: should one of its name and inode come back, it is new."""
+        self.entries.pop(path.name, None)
+
+    def _listed(self) -> Iterator[tuple[str, int]]:
+        """Name and inode of whatever is named like a spool file."""
+        try:
+            with os.scandir(self.spool) as entries:
+                for n, entry in enumerate(entries):
+                    if n >= MAX_FILES:
+                        break  # the rest is seen when these are gone
+                    if entry.name.endswith(SUFFIXES) and not entry.name.startswith("."):
+                        yield entry.name, entry.inode()
+        except OSError as error:
+            raise SpoolError(f"cannot read the spool directory {self.spool}: {error.strerror}") from None
+
+    def _refresh(self, now_ns: int) -> None:
+        """Look again at the files where news are due."""
+        for name, entry in list(self.entries.items()):
+            if entry.due_ns <= now_ns and not self._look(entry, now_ns):
+                del self.entries[name]
+
+    def _take_in(self, listed: dict[str, int], tracked: Counter[int], now_ns: int) -> None:
+        """The files that are new, as far as their users' quotas go."""
+        over_quota = set().union(*self.waiting.values())
+        new: Counter[int] = Counter()
+        for name, inode in listed.items():
+            if name in self.entries or inode in over_quota:
+                continue
+            path = self.spool / name
+            try:
+                uid = os.lstat(path).st_uid
+            except OSError:
+                continue  # gone
+            if tracked[uid] >= self.quota.tracked:
+                self.waiting.setdefault(uid, set()).add(inode)
+            elif new[uid] < self.quota.new:
+                entry = Entry(path, inode, uid, first_ns=now_ns)
+                if self._look(entry, now_ns):
+                    self.entries[name] = entry
+                    tracked[entry.uid] += 1
+                    new[uid] += 1
+
+    def _look(self, entry: Entry, now_ns: int) -> bool:
+        """Bring an entry up to date; False: its file is gone, or another one."""
+        before = entry.peek
+        try:
+            seen = peek(entry.path, before.cursor if before else START)
+        except FormatError as error:
+            entry.reason, entry.due_ns = error.reason, NEVER
+            return True
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            entry.reason, entry.due_ns = error.strerror or type(error).__name__, NEVER
+            return True
+        if seen is None:
+            if time.time() - _mtime(entry.path) >= STARTING_S:
+                entry.reason, entry.due_ns = "has no header yet: its process is just starting, or died then", NEVER
+            return True
+        if seen.inode != entry.inode:
+            return False
+        has_news = before is None or (seen.cursor, seen.size, seen.state) != (before.cursor, before.size, before.state)
+        entry.peek, entry.uid = seen, seen.owner_uid
+        entry.news_ns = now_ns if has_news and before is not None else entry.news_ns
+        entry.alive = self.machine.runs(seen)
+        entry.due_ns = _next_due(seen, has_news and entry.alive, now_ns)
+        return True
+
+
+def _next_due(seen: Peek, has_news: bool, now_ns: int) -> int:
+    if seen.is_log:
+        return 0
+    if seen.state != State.RUNNING:
+        return NEVER
+    return (now_ns // seen.slice_ns + 1) * seen.slice_ns + LATE_NS if has_news else 0
+
+
+def _mtime(path: Path) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return time.time()

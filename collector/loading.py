@@ -1,0 +1,194 @@
+"""Job steps into the database: their files taken, read, merged, loaded, put away. One object serves one look."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import Engine
+from sqlalchemy.exc import DataError
+
+from crosswind.collector.claim import Claims
+from crosswind.db import DatabaseError, Evaluation, RefusedProfile, load_profile
+from crosswind.profile.errors import FormatError
+from crosswind.profile.merge import merge_files
+from crosswind.profile.model import Profile
+from crosswind.profile.short import ShortLog
+from crosswind.profile.spool import SpoolFile
+from crosswind.profile.steps import StepKey, group_by_step, read_spools
+
+__all__ = ["NO_ESTIMATE", "CollectReport", "Evaluate", "File", "LoadedStep", "Loading", "checked_evaluation", "name_of"]
+
+Evaluate = Callable[[Profile], Evaluation | None]
+File = SpoolFile | ShortLog
+
+NO_ESTIMATE = (ValueError, TypeError, ArithmeticError, LookupError)
+
+
+@dataclass(frozen=True)
+class LoadedStep:
+    """A job step that was loaded. changed: whether the database did not have all of it already. newest_ns: UTC, end of
+    the last slice that its processes closed.
+    """
+
+    job_id: str
+    step: str
+    user: str
+    job_key: int
+    processes: int
+    slices: int
+    changed: bool
+    newest_ns: int
+
+
+@dataclass
+class CollectReport:
+    """What one look did. running: job steps left alone; refused: (file, why); kinds: how many files were refused by
+    kind of reason; notes: what went wrong beside the loading.
+    """
+
+    loaded: list[LoadedStep] = field(default_factory=list)
+    running: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    recovered: int = 0  # files of collectors that died
+
+
+def checked_evaluation(profile: Profile, evaluate: Evaluate | None) -> Evaluation | None:
+    """What was found, if it can be stored: JSON has no NaN and no infinity. Raises one of NO_ESTIMATE."""
+    found = evaluate(profile) if evaluate else None
+    if found is not None:
+        json.dumps(found.document, allow_nan=False)
+    return found
+
+
+class Loading:
+    """What is done with the steps of one look; what came of it is in `report`."""
+
+    def __init__(
+        self, engine: Engine, claims: Claims, *, evaluate: Evaluate | None = None, cluster: str = "", delete: bool
+    ) -> None:
+        self.engine = engine
+        self.claims = claims
+        self.evaluate = evaluate
+        self.cluster = cluster
+        self.delete = delete
+        self.report = CollectReport()
+
+    def load_finished(self, paths: Sequence[Path]) -> None:
+        """Take the files of a step, load them, put them away. Raises SpoolError, DatabaseError."""
+        taken = self._take(sorted(set(paths)))
+        sizes = {path: path.stat().st_size for path in taken}
+        files, dropped = read_spools(taken)
+        for path, reason in dropped:
+            self._refuse_taken(Path(path), reason, "unreadable")
+        good = {Path(file.path) for file in files}
+        bad: dict[Path, tuple[str, str]] = {}
+        for group in group_by_step(files).values():
+            why = self._load(group, [(str(self.claims.origin(Path(p))), why) for p, why in dropped], self.evaluate)
+            if why:
+                bad |= {Path(file.path): why for file in group}
+        for read in sorted(good):
+            if read in bad:
+                self._refuse_taken(read, *bad[read])
+            elif read.stat().st_size != sizes[read]:
+                self.claims.of(read).give_back(read)  # a short process ended meanwhile and appended to the log
+            else:
+                self.claims.of(read).finish(read, delete=self.delete)
+
+    def load_running(self, members: Sequence[File]) -> None:
+        """Load what a running step has so far, without an estimate; its files are not touched. Raises DatabaseError."""
+        why = self._load(members, [], None)
+        if why:
+            self.report.refused.append((members[0].path, why[0]))
+            self.report.kinds[why[1]] += 1
+
+    def put_away(self, path: Path) -> None:
+        """A file of no job step: the log of short processes outside any job. Raises SpoolError."""
+        taken = self.claims.of(path).take(path)
+        if taken is not None:
+            self.claims.of(taken).finish(taken, delete=self.delete)
+
+    def refuse(self, path: Path, reason: str) -> None:
+        """Move a file of the spool to refused/ and report it. Raises SpoolError."""
+        taken = self.claims.of(path).take(path)
+        if taken is not None:
+            self._refuse_taken(taken, reason, "unreadable")
+
+    def _take(self, paths: Sequence[Path]) -> list[Path]:
+        """Take the files of a step. All collectors begin with the same one, and who fails to get it leaves the others
+        alone.
+        """
+        taken = []
+        for path in paths:
+            target = self.claims.of(path).take(path)
+            if target is not None:
+                taken.append(target)
+            elif not taken:
+                break
+        return taken
+
+    def _load(
+        self, files: Sequence[File], dropped: list[tuple[str, str]], evaluate: Evaluate | None
+    ) -> tuple[str, str] | None:
+        """Merge and load the files of one step; why not, and of which kind that is."""
+        try:
+            profile = self._merge(files, dropped)
+            found = self._evaluation(profile, evaluate)
+            result = load_profile(self.engine, profile, evaluation=found, cluster=self.cluster)
+        except FormatError as error:
+            return error.reason, "unreadable"
+        except RefusedProfile as error:
+            return str(error), "impossible"
+        except MemoryError:
+            return "is too large to be loaded", "impossible"
+        except DatabaseError as error:
+            if isinstance(error.__cause__, DataError):  # it will never take these values
+                return f"is not accepted by the database ({error})", "impossible"
+            raise
+        job, newest = profile.job, max(_newest_ns(file) for file in files)
+        n = len(profile.processes)
+        self.report.loaded.append(
+            LoadedStep(job.id, job.step, job.user, result.job_key, n, result.slices, result.loaded, newest)
+        )
+        return None
+
+    def _merge(self, files: Sequence[File], dropped: list[tuple[str, str]]) -> Profile:
+        """The profile of one step. Raises FormatError, also for what the merging did not foresee: the rest has to go
+        on.
+        """
+        try:
+            profile = merge_files(files, dropped)
+        except (ValueError, ArithmeticError, LookupError, MemoryError) as error:
+            raise FormatError(files[0].path, f"cannot be merged ({type(error).__name__}: {error})") from error
+        origins = ((str(self.claims.origin(Path(path))), why) for path, why in profile.dropped_files)
+        return replace(profile, dropped_files=tuple(origins))
+
+    def _evaluation(self, profile: Profile, evaluate: Evaluate | None) -> Evaluation | None:
+        """What was found of its interference; a job whose estimate fails is loaded without one."""
+        try:
+            return checked_evaluation(profile, evaluate)
+        except NO_ESTIMATE as error:
+            self.report.notes.append(f"{profile.job.id}.{profile.job.step} has no estimate: {error}")
+            return None
+
+    def _refuse_taken(self, taken: Path, reason: str, kind: str) -> None:
+        self.report.refused.append((str(self.claims.origin(taken)), reason))
+        self.report.kinds[kind] += 1
+        self.claims.of(taken).refuse(taken)
+
+
+def name_of(key: StepKey) -> str:
+    """A job step as it is called in reports."""
+    return f"{key.job_id}.{key.step_id}" if key.step_id else key.job_id
+
+
+def _newest_ns(file: File) -> int:
+    """End of the last slice, or short process, in a file."""
+    ends = file.pieces.end if isinstance(file, ShortLog) else file.slices.end_ns
+    return int(np.max(ends, initial=0))
