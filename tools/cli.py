@@ -18,6 +18,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "show": ("crosswind.tools.show", "show_command", "Show what a profile holds."),
     "estimate": ("crosswind.tools.estimate", "estimate_command", "Estimate the interference of one run."),
     "compare": ("crosswind.tools.compare", "compare_command", "Compare several runs of one program."),
+    "lookup": ("crosswind.tools.lookup", "lookup_command", "Show what rose when a job lost time."),
     "collect": (
         "crosswind.tools.collect",
         "collect_command",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +19,24 @@ RATE = 0.03  # false discoveries that a list may hold
 LEAST_SHARE = 0.02  # of the victim's loss: what explains less is no finding, however certain
 
 
+K = TypeVar("K")
+
+
 @dataclass(frozen=True)
-class Suspect:
+class Suspect(Generic[K]):
     """What may have disturbed a job: one series of another job, a node, a server or a background.
 
     key: whatever tells it apart for the caller. resource: the shared resource on which it meets the victim. load:
     [slice] on the victim's slices, in any unit; 0 where it was not running, NaN where unknown.
     """
 
-    key: object
+    key: K
     resource: str
     load: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Suspicion:
+class Suspicion(Generic[K]):
     """One line of the list. found: whether it is more than chance and explains something.
 
     lag: slices by which the loss follows the load. rho, p: see `associate`; q: false-discovery rate at which it counts.
@@ -40,7 +44,7 @@ class Suspicion:
     rise together overlap.
     """
 
-    suspect: Suspect
+    suspect: Suspect[K]
     found: bool
     effect: float
     rho: float
@@ -50,8 +54,8 @@ class Suspicion:
 
 
 def rank_suspects(
-    loss: NDArray[np.float64], suspects: Sequence[Suspect], *, surrogates: int = SURROGATES, seed: int = 0
-) -> list[Suspicion]:
+    loss: NDArray[np.float64], suspects: Sequence[Suspect[K]], *, surrogates: int = SURROGATES, seed: int = 0
+) -> list[Suspicion[K]]:
     """All suspects that could be tested, findings first, by effect; then the rest by p.
 
     loss: [slice], what the victim lost in each slice (seconds, or the depth of its dents), NaN where it was not there.

@@ -1,0 +1,88 @@
+"""What counts as a load on each kind of shared resource, and what a victim without an estimate is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.analysis.derived import job_series, series_named
+from crosswind.analysis.lookup.deviation import shortfall
+from crosswind.analysis.lookup.suspects import Suspect
+
+__all__ = ["LOADS", "Load", "metrics_of_loads", "metrics_of_progress", "progress_loss", "suspects_of"]
+
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True)
+class Load:
+    """One way to load a resource: a sum of counters. title: for people, after the job's name."""
+
+    title: str
+    metrics: tuple[str, ...]
+
+
+def _files(place: str) -> tuple[Load, ...]:
+    """Both layers of I/O: no byte is counted in both."""
+    layers = ("posix", "stdio")
+    return (
+        Load("bytes written", tuple(f"{layer}_{place}_write_bytes" for layer in layers)),
+        Load("bytes read", tuple(f"{layer}_{place}_read_bytes" for layer in layers)),
+        Load("metadata calls", (f"posix_{place}_meta_calls",)),
+        Load("flushes to disk", (f"posix_{place}_sync_calls",)),
+    )
+
+
+_SENT = ("mpi_p2p", "mpi_coll_one_to_all", "mpi_coll_all_to_one", "mpi_coll_all_to_all", "mpi_rma")
+LOADS: dict[str, tuple[Load, ...]] = {
+    "fs:net": _files("net"),
+    "fs:disk": _files("disk"),
+    "net": (Load("bytes sent by MPI", tuple(f"{group}_bytes_out" for group in _SENT)),),
+    "mem": (Load("page faults with I/O", ("faults_major",)),),
+    "cpu": (Load("processors in use", ("cpu_time",)),),
+}
+_PROGRESS = ("coll_calls", "p2p_calls", "write_net", "write_disk", "read_net", "read_disk")
+_PRESENT = 0.5  # of the slices in which a series must move to tell progress
+
+
+def metrics_of_loads() -> dict[str, tuple[str, ...]]:
+    """Kind of resource -> the metrics that `suspects_of` uses there."""
+    return {kind: tuple(m for load in loads for m in load.metrics) for kind, loads in LOADS.items()}
+
+
+def suspects_of(
+    key: K, resource: str, kind: str, values: Mapping[str, NDArray[np.int64]]
+) -> Iterable[Suspect[tuple[K, Load]]]:
+    """The suspects that one job is on one resource; values: metric -> [slice]. `Suspect.key` is (key, Load)."""
+    for load in LOADS[kind]:
+        parts = [values[metric] for metric in load.metrics if metric in values]
+        if parts:
+            yield Suspect((key, load), resource, np.sum(parts, axis=0, dtype=np.float64))
+
+
+def progress_loss(
+    frames: Mapping[str, NDArray[np.int64]], covered_ns: NDArray[np.int64], slice_ns: int
+) -> tuple[str, NDArray[np.float64]] | None:
+    """How far a job without an estimate fell short: the title of the series that tells its progress, and [slice].
+
+    frames, covered_ns: [process, slice], of all metrics of `metrics_of_progress`. The first and last slice are left
+    out: they are partial. None: no series moves in most of the slices.
+    """
+    for name in _PROGRESS:
+        series = series_named(name)
+        rate = job_series(series, frames, covered_ns, slice_ns)
+        rate[[0, -1]] = np.nan
+        there = rate[~np.isnan(rate)]
+        if there.size and np.mean(there > 0) > _PRESENT:
+            return series.title, shortfall(rate)
+    return None
+
+
+def metrics_of_progress() -> tuple[str, ...]:
+    """The metrics that `progress_loss` reads."""
+    return tuple(metric for name in _PROGRESS for metric in series_named(name).metrics)
