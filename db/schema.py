@@ -7,6 +7,7 @@
         1---1 segments    the bulk-synchronous view
         1---1 lost_time   when it lost time to interference, as found when it was loaded
         *---* resource 1---* background *---1 metric     sums over ALL jobs, one row per resource, metric and block
+    node 1---* node_frame *---1 metric      what its agent saw: one array [instance, slice] per metric and block
 
 A block of the background is `BLOCK` slices: block b of length L covers the slices [b*BLOCK, (b+1)*BLOCK) of the global
 numbering and `start_ns` is b*BLOCK*L. Sums are modulo 2**64, so adding and taking back are exact whatever was added.
@@ -33,6 +34,7 @@ from sqlalchemy import (
 
 __all__ = [
     "BLOCK",
+    "GAP",
     "background",
     "coverage",
     "frame",
@@ -42,12 +44,15 @@ __all__ = [
     "lost_time",
     "metadata",
     "metric",
+    "node",
+    "node_frame",
     "process",
     "resource",
     "segments",
 ]
 
 BLOCK = 1024
+GAP = -1  # in frames of nodes: nothing is known of that slice
 
 metadata = MetaData(
     naming_convention={
@@ -199,4 +204,27 @@ background = Table(
     Column("start_ns", BigInteger, primary_key=True),
     Column("slice_ns", BigInteger, primary_key=True),
     Column("data", LargeBinary, nullable=False),  # [BLOCK]
+)
+
+node = Table(
+    "node",
+    metadata,
+    Column("key", _Id, primary_key=True),
+    Column("cluster", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("serves", Text, nullable=False),  # the resource whose server it is, or ""
+    Column("first_ns", BigInteger, nullable=False),
+    Column("last_ns", BigInteger, nullable=False),
+    UniqueConstraint("cluster", "name"),
+)
+
+node_frame = Table(
+    "node_frame",
+    metadata,
+    Column("node_key", _Id, ForeignKey("node.key", ondelete="CASCADE"), primary_key=True),
+    Column("start_ns", BigInteger, primary_key=True),
+    Column("slice_ns", BigInteger, primary_key=True),
+    Column("metric_id", _Id, ForeignKey("metric.id"), primary_key=True),
+    Column("instances", JSON, nullable=False),  # devices, disks, targets, ...; [""]: of the whole node
+    Column("data", LargeBinary, nullable=False),  # [instance, BLOCK], GAP where nothing is known
 )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, Row, Table, bindparam, delete, insert, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Engine, Row, bindparam, delete, insert, update
 
-from crosswind.db import codec, queries, schema
+from crosswind.db import codec, names, queries, schema
 from crosswind.db.background import blocks_of
 from crosswind.db.connection import writing
 from crosswind.db.evaluation import Evaluation, lost_time_row
 from crosswind.db.limits import check_profile, check_text
+from crosswind.db.names import batches, insert_missing
 from crosswind.db.queries import BlockKey
 from crosswind.db.rows import Rows, rows_of, shares_of
 from crosswind.db.union import union
@@ -23,7 +23,6 @@ from crosswind.profile.model import Column, Profile
 
 __all__ = ["LoadResult", "load_profile", "store_evaluation"]
 
-_BATCH = 1000  # rows or keys in one statement
 _PARTS = (
     schema.process,
     schema.frame,
@@ -124,7 +123,7 @@ def _insert_job(conn: Connection, rows: Rows) -> int | None:
     """
     empty = {**rows.job, "columns": [], "digest": ""}
     return conn.execute(
-        _insert_missing(conn, schema.job).values(**empty).returning(schema.job.c.key)
+        insert_missing(conn, schema.job).values(**empty).returning(schema.job.c.key)
     ).scalar_one_or_none()
 
 
@@ -134,8 +133,8 @@ def _write(conn: Connection, key: int, rows: Rows, changes: _Changes) -> None:
     Names come before blocks, and both in sorted order, so that two loaders on PostgreSQL never wait for each other
     in a circle.
     """
-    resource_ids = _resource_ids(conn, {resource for resource, *_ in changes} | set(rows.resources))
-    metric_ids = _metric_ids(conn, {column for _, column, *_ in changes} | set(rows.columns))
+    resource_ids = names.resource_ids(conn, {resource for resource, *_ in changes} | set(rows.resources))
+    metric_ids = names.metric_ids(conn, {column for _, column, *_ in changes} | set(rows.columns))
     by_name = {c.name: metric_ids[c] for c in rows.columns}
     job = {**rows.job, "columns": [metric_ids[c] for c in rows.columns], "digest": rows.digest}
     conn.execute(update(schema.job).where(schema.job.c.key == key).values(**job))
@@ -180,10 +179,10 @@ def _add_to_background(conn: Connection, blocks: Mapping[BlockKey, NDArray[np.in
     """
     b = schema.background.c
     keys = sorted(blocks)
-    for part in _batches(keys):
-        conn.execute(_insert_missing(conn, schema.background), [{**key._asdict(), "data": b""} for key in part])
+    for part in batches(keys):
+        conn.execute(insert_missing(conn, schema.background), [{**key._asdict(), "data": b""} for key in part])
     here = [column == bindparam(f"at_{column.name}") for column in (b.resource_id, b.metric_id, b.start_ns, b.slice_ns)]
-    for part in _batches(keys):
+    for part in batches(keys):
         kept, dropped = [], []
         for key, data in queries.locked_blocks(conn, part).items():
             at = {f"at_{name}": value for name, value in key._asdict().items()}
@@ -196,36 +195,3 @@ def _add_to_background(conn: Connection, blocks: Mapping[BlockKey, NDArray[np.in
             conn.execute(update(schema.background).where(*here).values(data=bindparam("data")), kept)
         if dropped:
             conn.execute(delete(schema.background).where(*here), dropped)
-
-
-def _metric_ids(conn: Connection, columns: Collection[Column]) -> dict[Column, int]:
-    """The ids of metrics; new ones get one."""
-    known = queries.metric_ids(conn, columns)
-    missing = sorted(set(columns) - known.keys(), key=lambda c: (c.name, c.id, c.unit, c.kind))
-    if missing:
-        new = [{"column_id": c.id, "name": c.name, "unit": c.unit, "kind": c.kind} for c in missing]
-        conn.execute(_insert_missing(conn, schema.metric), new)
-        known |= queries.metric_ids(conn, missing)
-    return known
-
-
-def _resource_ids(conn: Connection, names: Collection[str]) -> dict[str, int]:
-    """The ids of resources; new ones get one."""
-    known: dict[str, int] = {}
-    for part in _batches(sorted(names)):
-        known |= queries.resource_ids(conn, part)
-    missing = sorted(set(names) - known.keys())
-    for part in _batches(missing):
-        conn.execute(_insert_missing(conn, schema.resource), [{"name": name} for name in part])
-        known |= queries.resource_ids(conn, part)
-    return known
-
-
-def _insert_missing(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An INSERT that leaves alone what is there; PostgreSQL waits for a transaction that is making the same row."""
-    dialect = sqlite if conn.dialect.name == "sqlite" else postgresql
-    return dialect.insert(table).on_conflict_do_nothing()
-
-
-def _batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (items[at : at + _BATCH] for at in range(0, len(items), _BATCH))

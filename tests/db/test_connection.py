@@ -17,6 +17,7 @@ from sqlalchemy.exc import OperationalError
 
 from crosswind.db import DatabaseError, load_profile, open_database, queries, reading, schema
 from crosswind.db.connection import VERSION_TABLE, writing
+from support.databases import set_back
 from support.profiles import make_lammps
 
 
@@ -41,10 +42,7 @@ def test_a_database_from_before_access_patterns_is_migrated_and_keeps_its_jobs(u
     engine = open_database(url)
     job_key = load_profile(engine, make_lammps()).job_key
     with writing(engine) as conn:
-        conn.execute(text("DROP TABLE lost_time"))
-        conn.execute(text("DROP TABLE access"))
-        conn.execute(text("ALTER TABLE process DROP COLUMN omp_num_threads"))
-        conn.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0001'"))
+        set_back(conn, "0001")
     engine.dispose()
     engine = open_database(url)
     with reading(engine) as conn:

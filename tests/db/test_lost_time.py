@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, select, update
 
 from crosswind.db import DatabaseError, Evaluation, load_profile, open_database, queries, reading, schema
-from crosswind.db.connection import VERSION_TABLE, writing
+from crosswind.db.connection import writing
 from crosswind.db.details import get_lost_time, has_segments
 from crosswind.db.evaluation import MAX_STRETCHES, LostTime, Stretches
 from crosswind.db.store import store_evaluation
+from support.databases import set_back
 from support.profiles import FIRST_SLICE, make_lammps, make_writer
 
 
@@ -114,8 +115,7 @@ def test_a_database_from_before_is_migrated_and_keeps_its_jobs(url):
     engine = open_database(url)
     key = load_profile(engine, make_lammps(), evaluation=Evaluation({"interference_pct": 5.0})).job_key
     with writing(engine) as conn:
-        conn.execute(text("DROP TABLE lost_time"))
-        conn.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0002'"))
+        set_back(conn, "0002")
     engine.dispose()
     engine = open_database(url)
     assert stored(engine, key) is None

@@ -1,0 +1,110 @@
+"""Every SELECT on nodes, each named for the question it answers. All take a connection; none writes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Row, select
+
+from crosswind.db import codec
+from crosswind.db.limits import MAX_INT, MAX_SLICES
+from crosswind.db.schema import BLOCK, GAP, metric, node, node_frame
+
+__all__ = [
+    "NodeRow",
+    "get_node_series",
+    "list_nodes",
+    "locked_node",
+    "node_frames",
+    "node_slice_lengths",
+]
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """One node that an agent watched. serves: the resource whose server it is, or ""; first_ns, last_ns: UTC."""
+
+    key: int
+    cluster: str
+    name: str
+    serves: str
+    first_ns: int
+    last_ns: int
+
+
+_NODE_COLUMNS = [node.c[name] for name in NodeRow.__dataclass_fields__]
+
+
+def list_nodes(conn: Connection, *, serves: str | None = None) -> list[NodeRow]:
+    """The nodes by name; with a resource: only its servers."""
+    query = select(*_NODE_COLUMNS).order_by(node.c.name, node.c.key)
+    if serves is not None:
+        query = query.where(node.c.serves == serves)
+    return [NodeRow(*row) for row in conn.execute(query)]
+
+
+def node_slice_lengths(conn: Connection, node_keys: Collection[int], start_ns: int, end_ns: int) -> list[int]:
+    """The lengths of the slices in which these nodes were watched between two times, in ns, the shortest first."""
+    f = node_frame.c
+    inside = (f.node_key.in_(node_keys), f.start_ns < end_ns, f.start_ns + BLOCK * f.slice_ns > start_ns)
+    return list(conn.execute(select(f.slice_ns).where(*inside).distinct().order_by(f.slice_ns)).scalars())
+
+
+def get_node_series(
+    conn: Connection, node_key: int, metrics: Collection[str] | None, first_slice: int, n_slices: int, slice_ns: int
+) -> dict[tuple[str, str], NDArray[np.int64]]:
+    """A node's values per slice, by (metric, instance): int64 [slice], GAP where nothing is known.
+
+    metrics None: all there are. What was watched in slices of another length is not shown. Raises ValueError for an
+    impossible range.
+    """
+    last = first_slice + n_slices
+    if slice_ns <= 0 or first_slice < 0 or not 0 <= n_slices <= MAX_SLICES or last * slice_ns > MAX_INT:
+        raise ValueError(f"no values of {n_slices} slices from {first_slice}: at most {MAX_SLICES} at once")
+    f = node_frame.c
+    query = (
+        select(metric.c.name, f.start_ns, f.instances, f.data)
+        .join(metric, metric.c.id == f.metric_id)
+        .where(
+            f.node_key == node_key,
+            f.slice_ns == slice_ns,
+            f.start_ns > (first_slice - BLOCK) * slice_ns,
+            f.start_ns < last * slice_ns,
+        )
+    )
+    if metrics is not None:
+        query = query.where(metric.c.name.in_(list(metrics)))
+    out: dict[tuple[str, str], NDArray[np.int64]] = {}
+    for name, start_ns, instances, data in conn.execute(query):
+        values = codec.decode_ints(data, (len(instances), BLOCK))
+        at = start_ns // slice_ns - first_slice  # where the block begins in the result
+        begin, end = max(at, 0), min(at + BLOCK, n_slices)
+        for row, instance in enumerate(instances):
+            target = out.setdefault((name, instance), np.full(n_slices, GAP, dtype=np.int64))
+            target[begin:end] = values[row, begin - at : end - at]
+    return out
+
+
+def locked_node(conn: Connection, cluster: str, name: str) -> Row[Any]:
+    """For loading: the row of a node that is there, held until the transaction ends."""
+    query = select(node).where(node.c.cluster == cluster, node.c.name == name)
+    return conn.execute(query.with_for_update()).one()
+
+
+def node_frames(
+    conn: Connection, node_key: int, start_ns: int, slice_ns: int, metric_ids: Collection[int]
+) -> dict[int, dict[str, NDArray[np.int64]]]:
+    """For loading: one block of a node, by the metric's id and the instance: int64 [BLOCK]."""
+    f = node_frame.c
+    query = select(f.metric_id, f.instances, f.data).where(
+        f.node_key == node_key, f.start_ns == start_ns, f.slice_ns == slice_ns, f.metric_id.in_(list(metric_ids))
+    )
+    frames = {}
+    for metric_id, instances, data in conn.execute(query):
+        values = codec.decode_ints(data, (len(instances), BLOCK))
+        frames[metric_id] = dict(zip(instances, values, strict=True))
+    return frames
