@@ -6,10 +6,10 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi lint format bench accuracy fuzz stress generate clean
+.PHONY: help setup build demo test test-abi lint format bench accuracy accuracy-simulated accuracy-real accuracy-docs fuzz stress generate clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## install missing system packages and the Python environment .venv
 
@@ -41,8 +41,16 @@ format: setup ## format Python and C files
 bench: build ## what the library costs, as a table and as JSON lines
 	@$(PYTHON) tools/bench/run.py
 
-accuracy: setup ## the estimators on simulated runs of known truth, as a table (SEEDS=3)
+accuracy: accuracy-simulated accuracy-real ## the estimators against known truth: simulated runs, then real programs
+
+accuracy-simulated: setup ## ... on simulated runs only, as a table (SEEDS=3)
 	@cd tests && ../$(PYTHON) -m accuracy.study --seeds $(or $(SEEDS),3)
+
+accuracy-real: build ## ... on real programs only, some 25 minutes; goes on where it was stopped (REAL="--runs 4")
+	@cd tests && ../$(PYTHON) -m accuracy.real $(REAL)
+
+accuracy-docs: setup ## figures and tables of docs/estimator.md from the results of accuracy-real (REAL=...)
+	@cd tests && ../$(PYTHON) -m accuracy.real --markdown $(REAL)
 
 fuzz: setup ## feed the readers with broken files for a minute (FUZZ_SECONDS=60)
 	@$(STEP) "fuzz" $(PYTHON) tests/fuzz/fuzz_readers.py --seconds $(or $(FUZZ_SECONDS),60)
@@ -50,8 +58,9 @@ fuzz: setup ## feed the readers with broken files for a minute (FUZZ_SECONDS=60)
 stress: build ## threads, forks, signals and I/O under the library, exactly counted (STRESS_SECONDS=60)
 	@$(STEP) "stress" $(PYTHON) tests/harm/run_stress.py --seconds $(or $(STRESS_SECONDS),60)
 
-generate: setup ## make the generated files anew from the metric table
+generate: setup ## make the generated files anew from the metric tables
 	@$(PYTHON) libprofiler/spec/generate.py --python libprofiler/python/metrics.py --docs docs/metrics.md
+	@$(PYTHON) -m crosswind.collector.agent.metrics > docs/node-metrics.md
 
 clean: ## remove what was built; .venv stays
 	@rm -rf build demo-run .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
