@@ -38,7 +38,8 @@ def estimate(table: SegmentTable, method: str = DEFAULT_METHOD) -> Estimate:
     if "dur_us" not in table.columns:
         raise InputError("the segments have no durations (dur_us)")
     features = segment_features(table)
-    return _assemble(method, features, METHODS[method](features))
+    found = _assemble(method, features, METHODS[method](features))
+    return dataclasses.replace(found, notes=found.notes + _early_ends(table))
 
 
 def estimate_profile(profile: Profile, method: str = DEFAULT_METHOD) -> Estimate:
@@ -81,6 +82,14 @@ def _assemble(method: str, features: SegmentFeatures, detection: Detection) -> E
         excess_us=detection.excess_us,
         labels=detection.labels,
     )
+
+
+def _early_ends(table: SegmentTable) -> tuple[str, ...]:
+    """A note about ranks that have no later segments: they were killed, or their files lost."""
+    ended = int(np.count_nonzero(~table.valid[:, -1:]))
+    if not ended:
+        return ()
+    return (f"{ended} of {table.n_ranks} ranks ended before the last segment; the others are judged from then on.",)
 
 
 def _cannot_tell(features: SegmentFeatures) -> tuple[Caution, ...]:

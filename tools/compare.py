@@ -14,7 +14,7 @@ from crosswind.analysis.result import percent_text
 from crosswind.profile.segments import SegmentTable
 from crosswind.tools.errors import CommandError
 from crosswind.tools.output import one_line, print_json, print_table, step
-from crosswind.tools.segment_file import read_run
+from crosswind.tools.segment_file import read_run, segments_of
 
 __all__ = ["compare_command"]
 
@@ -52,8 +52,7 @@ def compare_command(paths: tuple[Path, ...], as_json: bool, html: Path | None) -
 
 def _segments(path: Path) -> SegmentTable:
     """The segments of a file of either kind. Raises FormatError, OSError; CommandError: the profile has none."""
-    run = read_run(path)
-    segments = run if isinstance(run, SegmentTable) else run.segments
+    segments = segments_of(read_run(path))
     if segments is None:
         raise CommandError(f"{path}: has no segments: it is no MPI program, or it had no global collectives")
     return segments

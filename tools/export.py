@@ -18,10 +18,13 @@ import numpy as np
 from crosswind.tools.database import db_option, job_from_database
 from crosswind.tools.errors import CommandError
 from crosswind.tools.output import step
+from crosswind.tools.segment_file import segments_of
 
 if TYPE_CHECKING:
     from crosswind.profile.model import Profile
     from crosswind.profile.segments import SegmentTable
+
+    Run = Profile | SegmentTable  # a profile, or what a segment CSV has of one
 
 __all__ = ["export_command"]
 
@@ -29,7 +32,7 @@ Columns = dict[str, np.ndarray]  # column name -> [row]
 
 
 @click.command("export")
-@click.argument("profile", metavar="PROFILE|JOB")
+@click.argument("profile", metavar="PROFILE|CSV|JOB")
 @click.option("--format", "form", type=click.Choice(["csv", "json", "parquet"]), default="csv", show_default=True)
 @click.option(
     "--what",
@@ -42,9 +45,10 @@ Columns = dict[str, np.ndarray]  # column name -> [row]
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [stdout]")
 @db_option(required=False)
 def export_command(profile: str, form: str, what: str, output: Path | None, db: str | None) -> None:
-    """Write the numbers of a profile file, or of a job in the database, for other tools.
+    """Write the numbers of a profile file, of a CSV of segments, or of a job in the database, for other tools.
 
-    CSV and Parquet are tables; JSON is a list of rows. The CSV of segments is what `estimate` reads.
+    CSV and Parquet are tables; JSON is a list of rows. The CSV of segments is what `estimate` reads; it has what
+    --what segments and untrusted need.
 
     \b
     Example: crosswind export melt.xwp --format csv -o melt-segments.csv
@@ -52,29 +56,29 @@ def export_command(profile: str, form: str, what: str, output: Path | None, db: 
     if form == "parquet" and output is None:
         raise click.UsageError("--format parquet needs a file: -o FILE")
     with step(f"reading {profile}"):
-        content = _load(profile, db)
-    export(content, what, form, output)
+        run = _load(profile, db)
+    export(run, what, form, output)
 
 
-def export(profile: Profile, what: str, form: str, output: Path | None) -> None:
+def export(run: Run, what: str, form: str, output: Path | None) -> None:
     """Write `what` (segments, slices, functions, untrusted) as `form` (csv, json, parquet) to a file, or to stdout.
 
-    CommandError: the profile has no segments, or there is no pyarrow.
+    CommandError: the run has no segments, or nothing but segments, or there is no pyarrow.
     """
     with _whole(output) as path:
         if (what, form) == ("segments", "csv"):
-            _write_segment_csv(profile, path)
+            _write_segment_csv(run, path)
         else:
-            WRITERS[form](TABLES[what](profile), path)
+            WRITERS[form](TABLES[what](run), path)
 
 
-def _load(name: str, db: str | None) -> Profile:
-    """The profile of a file of that name, else of the job of that id (the newest) in the database."""
+def _load(name: str, db: str | None) -> Run:
+    """The run in a file of that name, else of the job of that id (the newest) in the database."""
     path = Path(name)
     if path.exists() or db is None:
-        from crosswind.profile.store import read_profile
+        from crosswind.tools.segment_file import read_run
 
-        return read_profile(path)
+        return read_run(path)
     return job_from_database(db, name)
 
 
@@ -95,38 +99,54 @@ def _whole(output: Path | None) -> Iterator[Path | None]:
         part.unlink(missing_ok=True)
 
 
-def _segment_table(profile: Profile) -> SegmentTable:
-    if profile.segments is None:
+def _segment_table(run: Run) -> SegmentTable:
+    segments = segments_of(run)
+    if segments is None:
         raise CommandError("no segments (no MPI program, or no global collectives): there are --what slices, functions")
-    return profile.segments
+    return segments
 
 
-def _write_segment_csv(profile: Profile, output: Path | None) -> None:
-    """The CSV that other programs rely on is written where it is read, in crosswind.profile.segments."""
-    from crosswind.profile.segments import write_csv
+def _whole_profile(run: Run) -> Profile:
+    from crosswind.profile.segments import SegmentTable
 
-    table = _segment_table(profile)
+    if isinstance(run, SegmentTable):
+        raise CommandError("a CSV has segments and nothing else: there are --what segments, untrusted")
+    return run
+
+
+def _write_segment_csv(run: Run, output: Path | None) -> None:
+    """The CSV that other programs rely on is written where it is read, in crosswind.profile.segment_csv."""
+    table = _segment_table(run)
     if output is not None:
-        write_csv(table, output)
+        _write_readable(table, output)
         return
     with tempfile.TemporaryDirectory(prefix="crosswind-export-") as directory:
         path = Path(directory) / "segments.csv"
-        write_csv(table, path)
+        _write_readable(table, path)
         with path.open() as file:
             shutil.copyfileobj(file, sys.stdout)
 
 
-def _segments(profile: Profile) -> Columns:
+def _write_readable(table: SegmentTable, path: Path) -> None:
+    from crosswind.profile.segment_csv import write_csv
+
+    left_out = write_csv(table, path)
+    if left_out:
+        click.echo(f"crosswind export: {left_out} segments that not all ranks recorded are left out", err=True)
+
+
+def _segments(run: Run) -> Columns:
     from crosswind.profile.segments import CSV_COLUMNS
 
-    table = _segment_table(profile)
+    table = _segment_table(run)
     segments, ranks = np.nonzero(table.valid.T)
     columns = {"seg": table.index[segments], "rank": table.ranks[ranks]}
     columns.update({name: table.columns[name][ranks, segments] for name in CSV_COLUMNS if name in table.columns})
     return columns
 
 
-def _slices(profile: Profile) -> Columns:
+def _slices(run: Run) -> Columns:
+    profile = _whole_profile(run)
     rows, slices = np.nonzero(profile.covered_ns)
     columns = {
         **_process_columns(profile, rows),
@@ -137,7 +157,8 @@ def _slices(profile: Profile) -> Columns:
     return columns
 
 
-def _functions(profile: Profile) -> Columns:
+def _functions(run: Run) -> Columns:
+    profile = _whole_profile(run)
     names = sorted(profile.functions)
     counts = np.stack([profile.functions[name] for name in names]) if names else np.zeros((0, 0, 4), dtype=np.int64)
     functions, rows = np.nonzero(counts[..., 0])
@@ -147,10 +168,10 @@ def _functions(profile: Profile) -> Columns:
     return columns
 
 
-def _untrusted(profile: Profile) -> Columns:
+def _untrusted(run: Run) -> Columns:
     from crosswind.analysis import estimate, untrusted_intervals
 
-    table = _segment_table(profile)
+    table = _segment_table(run)
     found = untrusted_intervals(table, estimate(table))
     return {
         "begin_us": np.rint(found.begin_us),
@@ -216,7 +237,7 @@ def _open(output: Path | None) -> IO[str]:
     return output.open("w", newline="") if output else click.open_file("-", "w")
 
 
-TABLES: dict[str, Callable[[Profile], Columns]] = {
+TABLES: dict[str, Callable[[Run], Columns]] = {
     "segments": _segments,
     "slices": _slices,
     "functions": _functions,

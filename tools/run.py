@@ -39,7 +39,7 @@ class SliceLength(click.ParamType):
         return value
 
 
-@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command("run", context_settings={"allow_interspersed_args": False})
 @click.option("--slice", "slice_length", type=SliceLength(), help="Length of a slice, such as 4s or 500ms.  [4s]")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The profile to write.")
 @click.option("--digest", type=click.Choice(["short", "full", "off"]), help="What to print at the end of an MPI job.")

@@ -7,7 +7,8 @@ from crosswind.profile.dump import dump_json, dump_text
 from crosswind.profile.errors import FormatError
 from crosswind.profile.merge import merge_directory, merge_spools
 from crosswind.profile.model import Clock, Column, Job, Process, Profile
-from crosswind.profile.segments import SegmentTable, read_csv, write_csv
+from crosswind.profile.segment_csv import read_csv, write_csv
+from crosswind.profile.segments import SegmentTable
 from crosswind.profile.short import ShortLog, read_short_log
 from crosswind.profile.spool import SpoolFile, read_spool
 from crosswind.profile.store import read_profile, write_profile

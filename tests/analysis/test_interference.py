@@ -193,3 +193,11 @@ def test_durations_are_needed():
     lame.columns.pop("dur_us")
     with pytest.raises(InputError, match="dur_us"):
         estimate(lame)
+
+
+def test_a_rank_that_ended_early_is_told_and_the_rest_is_judged():
+    valid = np.ones((3, 200), dtype=bool)
+    valid[2, 120:] = False
+    result = estimate_by(table([100.0] * 150 + [150.0] * 5 + [100.0] * 45, n_ranks=3, valid=valid))
+    assert result.interference_s == pytest.approx(5 * 50 / 1e6)
+    assert "1 of 3 ranks ended before the last segment; the others are judged from then on." in result.notes

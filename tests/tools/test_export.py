@@ -119,3 +119,36 @@ def test_untrusted_intervals(crosswind, tmp_path):
     as_json = json.loads(crosswind("export", "p.xwp", "--what", "untrusted", "--format", "json").stdout)
     assert len(as_json) == len(found)
     assert sum(r["lost_s"] for r in as_json) == pytest.approx(0.120, abs=0.02)
+
+
+def test_untrusted_intervals_and_segments_of_a_csv(crosswind, tmp_path):
+    write_profile(make_lammps(slow_segments={100: 40.0, 101: 40.0, 200: 40.0}), tmp_path / "p.xwp")
+    assert crosswind("export", "p.xwp", "-o", "s.csv").returncode == 0
+    for what in ("untrusted", "segments"):
+        of_profile, of_csv = (crosswind("export", name, "--what", what) for name in ("p.xwp", "s.csv"))
+        assert (of_csv.returncode, of_csv.stderr) == (0, "")
+        assert of_csv.stdout == of_profile.stdout != ""
+    for what in ("slices", "functions"):
+        result = crosswind("export", "s.csv", "--what", what)
+        assert result.returncode == 1
+        assert result.stderr == (
+            "crosswind export: a CSV has segments and nothing else: there are --what segments, untrusted\n"
+        )
+
+
+def test_a_csv_without_times_of_day_has_no_intervals(crosswind, tmp_path):
+    (tmp_path / "s.csv").write_text("seg,rank,dur_us\n" + "".join(f"{i},0,5\n" for i in range(50)))
+    result = crosswind("export", "s.csv", "--what", "untrusted")
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1)
+    assert "t_start_us" in result.stderr
+
+
+def test_segments_that_a_rank_lost_are_left_out_with_a_word(crosswind, tmp_path):
+    profile = make_lammps()
+    profile.segments.valid[1, 7] = False
+    write_profile(profile, tmp_path / "p.xwp")
+    result = crosswind("export", "p.xwp", "-o", "s.csv")
+    assert (result.returncode, result.stderr) == (
+        0, "crosswind export: 1 segments that not all ranks recorded are left out\n",
+    )  # fmt: skip
+    assert crosswind("estimate", "s.csv").returncode == 0

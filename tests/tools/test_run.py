@@ -205,3 +205,13 @@ def test_a_failed_merge_keeps_the_spool_files_and_the_exit_code(crosswind, tmp_p
     (spool,) = tmp_path.glob(f"{PREFIX}*")
     assert list(spool.iterdir())
     assert str(spool) in result.stderr
+
+
+def test_a_mistyped_option_is_wrong_usage(crosswind):
+    result = crosswind("run", "--slcie", "4s", "--", "true")
+    assert result.returncode == 2
+    assert "--slcie" in result.stderr
+
+
+def test_options_of_the_command_are_its_own(crosswind):
+    assert crosswind("run", "-o", "x.xwp", "expr", "--version").stdout.startswith("expr ")
