@@ -1,0 +1,7 @@
+"""What the batch system says of jobs, into the database. docs/operations.md, "Batch systems"."""
+
+from crosswind.collector.batch_system.events import EventReport, apply_events, ask_squeue, repair_from_queue
+from crosswind.collector.batch_system.slurm import UnreadableReport
+from crosswind.collector.batch_system.states import RecordedJobs
+
+__all__ = ["EventReport", "RecordedJobs", "UnreadableReport", "apply_events", "ask_squeue", "repair_from_queue"]

@@ -1,0 +1,132 @@
+"""From the batch system into the database: events as they happen, gaps repaired from its queue.
+
+    DIRECTORY/             of the user that the events' script runs as; nobody else may write there
+        TIME.PID.json      one start or end of a job (batch/slurm/job_event.sh)
+        refused/...        what could not be read
+
+An event is removed when it is in the database. Taking it in again changes nothing, so a collector may die at any
+moment.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from crosswind.collector.batch_system.slurm import UnreadableReport, parse_event, parse_queue
+from crosswind.collector.errors import SpoolError
+from crosswind.db.batch import BatchJob, close_unknown, link_steps, store_batch_jobs
+
+__all__ = ["EventReport", "apply_events", "ask_squeue", "repair_from_queue"]
+
+MAX_EVENTS = 5000  # in one look and one transaction; the rest has its turn in the next
+MAX_EVENT_BYTES = 1 << 16
+MAX_QUEUE_BYTES = 1 << 30
+_PATIENCE_S = 60
+
+
+@dataclass
+class EventReport:
+    """What one look did. changed: runs of jobs that are new or of which more is known now. linked: job steps that
+    were brought together with their job. lost: jobs that the batch system forgot. refused: (what, why).
+    """
+
+    changed: int = 0
+    linked: int = 0
+    lost: int = 0
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+
+def apply_events(engine: Engine, directory: str | os.PathLike[str], *, cluster: str = "") -> EventReport:
+    """Take in the events of a directory and link what was profiled. Raises SpoolError, DatabaseError; the events are
+    still there then.
+    """
+    report = EventReport()
+    folder = Path(directory)
+    paths = _event_files(folder)
+    jobs: list[BatchJob] = []
+    read: list[Path] = []
+    for path in paths:
+        try:
+            jobs.append(parse_event(_content(path)))
+            read.append(path)
+        except FileNotFoundError:
+            continue  # another collector was quicker
+        except (UnreadableReport, OSError) as error:
+            report.refused.append((str(path), str(error)))
+            _refuse(path)
+    if jobs:
+        report.changed = store_batch_jobs(engine, jobs, cluster)
+    for path in read:
+        path.unlink(missing_ok=True)
+    report.linked = link_steps(engine, cluster)
+    return report
+
+
+def repair_from_queue(engine: Engine, answer: bytes, asked_ns: int, *, cluster: str = "") -> EventReport:
+    """Take in an answer of `squeue --json --states=all` that was asked at asked_ns: what events that were lost would
+    have said. Raises UnreadableReport, DatabaseError.
+    """
+    jobs, refused, known = parse_queue(answer)
+    report = EventReport(refused=[("squeue", reason) for reason in refused])
+    report.changed = store_batch_jobs(engine, jobs, cluster)
+    report.lost = close_unknown(engine, known, asked_ns, cluster)
+    report.linked = link_steps(engine, cluster)
+    return report
+
+
+def ask_squeue(program: str = "squeue") -> tuple[bytes, int]:
+    """The queue as JSON and when it was asked for. Raises UnreadableReport when squeue fails, as while the controller
+    is down.
+    """
+    asked_ns = time.time_ns()
+    command = [program, "--json", "--states=all"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_PATIENCE_S, check=True)
+    except subprocess.CalledProcessError as error:
+        reason = error.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise UnreadableReport(f"squeue failed: {reason[0] if reason else error.returncode}"[:200]) from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnreadableReport(f"squeue failed: {error}"[:200]) from None
+    if len(done.stdout) > MAX_QUEUE_BYTES:
+        raise UnreadableReport(f"squeue's answer is larger than {MAX_QUEUE_BYTES} bytes")
+    return done.stdout, asked_ns
+
+
+def _event_files(folder: Path) -> list[Path]:
+    """The oldest events. Raises SpoolError for a directory that others may write to, or that can't be read."""
+    try:
+        status = os.lstat(folder)
+        if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o022:
+            raise SpoolError(f"{folder} is no directory that only its owner may write to: chmod go-w {folder}")
+        names = sorted(n for n in os.listdir(folder) if n.endswith(".json") and not n.startswith("."))
+    except OSError as error:
+        raise SpoolError(f"cannot read the directory of events {folder}: {error.strerror}") from None
+    return [folder / name for name in names[:MAX_EVENTS]]
+
+
+def _content(path: Path) -> bytes:
+    """An event's bytes. Opening it follows no link and waits for no pipe. Raises OSError, UnreadableReport."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise UnreadableReport("is no regular file")
+        content = file.read(MAX_EVENT_BYTES + 1)
+    if len(content) > MAX_EVENT_BYTES:
+        raise UnreadableReport(f"is larger than {MAX_EVENT_BYTES} bytes")
+    return content
+
+
+def _refuse(path: Path) -> None:
+    folder = path.parent / "refused"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        path.rename(folder / path.name)
+    except OSError:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,188 @@
+"""Writing what a batch system says of jobs, in parts and in any order: a union, so that saying it again changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from crosswind.db import schema
+from crosswind.db.batch_schema import batch_job, batch_step
+from crosswind.db.connection import reading, writing
+
+__all__ = ["ENDED", "STATES", "BatchJob", "close_unknown", "link_steps", "run_of_step", "store_batch_jobs", "unite"]
+
+# What may become of a job, each with how much it says: a state replaces those before it. REQUEUED: this run ended and
+# the job was queued again. LOST: the batch system no longer knows the job, and nobody saw how it ended.
+STATES = {
+    "PENDING": 0, "RUNNING": 1, "SUSPENDED": 1, "LOST": 2, "REQUEUED": 3, "COMPLETED": 4, "CANCELLED": 4, "FAILED": 4,
+    "TIMEOUT": 4, "NODE_FAIL": 4, "OUT_OF_MEMORY": 4, "PREEMPTED": 4, "BOOT_FAIL": 4, "DEADLINE": 4,
+}  # fmt: skip
+ENDED = frozenset(state for state, says in STATES.items() if says >= STATES["LOST"])
+_SAME_START_NS = 10 * 10**9  # what a job's start may differ by between two reports of it
+_RUN = re.compile(r"(?:^|-)r([1-9][0-9]{0,8})$")
+
+
+@dataclass(frozen=True)
+class BatchJob:
+    """What was said of one run of a job. Times are UTC ns, None where not said; so is run: which one it was is found
+    by its start. state: of STATES. exit_code, signal: of the batch script.
+    """
+
+    job_id: str
+    state: str
+    uid: int
+    run: int | None = None
+    user: str = ""
+    account: str = ""
+    partition: str = ""
+    name: str = ""
+    array_job_id: str = ""
+    array_task: str = ""
+    het_job_id: str = ""
+    submit_ns: int | None = None
+    start_ns: int | None = None
+    end_ns: int | None = None
+    hosts: tuple[str, ...] = ()
+    cpus: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+def unite(held: BatchJob, said: BatchJob) -> BatchJob:
+    """What is known of a run after something more was said of it: the state that says more, and what was not known."""
+    more, less = (said, held) if STATES[said.state] > STATES[held.state] else (held, said)
+    filled = {
+        f.name: getattr(less, f.name)
+        for f in fields(BatchJob)
+        if getattr(more, f.name) in (None, "", ()) and f.name != "run"
+    }
+    start_ns = min((t for t in (held.start_ns, said.start_ns) if t is not None), default=None)
+    return replace(more, **filled | {"run": held.run, "start_ns": start_ns})
+
+
+def store_batch_jobs(engine: Engine, jobs: Iterable[BatchJob], cluster: str = "") -> int:
+    """Take in what was said, in this order, in one transaction; how many runs are new or changed. Raises
+    DatabaseError.
+    """
+    with writing(engine) as conn:
+        return sum(_store(conn, job, cluster) for job in jobs)
+
+
+def close_unknown(engine: Engine, known: Collection[str], seen_ns: int, cluster: str = "") -> int:
+    """Mark as LOST the runs that have not ended and whose job the batch system no longer knows; how many.
+
+    known: the ids of all jobs that it knew at seen_ns. What began later is left alone.
+    """
+    t = batch_job.c
+    open_runs = select(t.key, t.job_id, t.start_ns, t.submit_ns).where(t.cluster == cluster, t.state.not_in(ENDED))
+    with writing(engine) as conn:
+        lost = [
+            row.key
+            for row in conn.execute(open_runs)
+            if row.job_id not in known and max(row.start_ns or 0, row.submit_ns or 0) < seen_ns
+        ]
+        for key in lost:
+            conn.execute(update(batch_job).where(t.key == key).values(state="LOST"))
+    return len(lost)
+
+
+def link_steps(engine: Engine, cluster: str = "") -> int:
+    """Bring job steps that were profiled together with the runs they belong to; how many are new."""
+    j, b = schema.job.c, batch_job.c
+    unlinked = (
+        select(j.key, j.step, b.key.label("batch_key"), b.run)
+        .join(batch_job, (b.cluster == j.cluster) & (b.job_id == j.job_id) & (b.uid == j.uid))
+        .outerjoin(batch_step, batch_step.c.job_key == j.key)
+        .where(j.cluster == cluster, batch_step.c.job_key.is_(None))
+    )
+    with reading(engine) as conn:
+        if conn.execute(unlinked.limit(1)).first() is None:
+            return 0
+    with writing(engine) as conn:
+        new = [
+            {"job_key": row.key, "batch_key": row.batch_key}
+            for row in conn.execute(unlinked)
+            if run_of_step(row.step) == row.run
+        ]
+        if new:
+            dialect = sqlite if conn.dialect.name == "sqlite" else postgresql
+            conn.execute(dialect.insert(batch_step).on_conflict_do_nothing(), new)
+    return len(new)
+
+
+def run_of_step(step: str) -> int:
+    """Which run of its job a step belongs to: 0, or the number in its name (docs/environment.md)."""
+    match = _RUN.search(step)
+    return int(match[1]) if match else 0
+
+
+def _store(conn: Connection, job: BatchJob, cluster: str) -> bool:
+    rows = conn.execute(
+        select(batch_job)
+        .where(batch_job.c.cluster == cluster, batch_job.c.job_id == job.job_id)
+        .order_by(batch_job.c.run)
+        .with_for_update()
+    )
+    held = {row.key: _of_row(row._asdict()) for row in rows}
+    key = _meant(job, held)
+    run = job.run if job.run is not None else held[key].run if key is not None else _new_run(job, held.values())
+    changed = _end_earlier_runs(conn, held, run or 0)
+    if key is None:
+        conn.execute(insert(batch_job).values(**_row(replace(job, run=run)), cluster=cluster))
+        return True
+    both = replace(unite(held[key], job), run=run)
+    if both == held[key]:
+        return changed
+    conn.execute(update(batch_job).where(batch_job.c.key == key).values(**_row(both)))
+    return True
+
+
+def _meant(job: BatchJob, held: Mapping[int, BatchJob]) -> int | None:
+    """Which row a report is about: the one of its run, else of its start, else one that it ends. None: a new one."""
+    for key, old in held.items():
+        if job.run == old.run:
+            return key
+    if job.start_ns is not None:
+        apart = {key: abs(old.start_ns - job.start_ns) for key, old in held.items() if old.start_ns is not None}
+        nearest = min(apart, key=apart.__getitem__, default=None)
+        if nearest is not None and apart[nearest] <= _SAME_START_NS:
+            return nearest
+    if job.run is not None:
+        return None
+    for key, old in reversed(list(held.items())):
+        if old.end_ns is not None and old.end_ns == job.end_ns:
+            return key
+        if old.state not in ENDED and (old.start_ns or 0) <= (job.start_ns or job.end_ns or 0):
+            return key
+    return None
+
+
+def _new_run(job: BatchJob, held: Collection[BatchJob]) -> int:
+    """The number of a run that nobody numbered: the one before those that are later, else the next."""
+    later = [old.run or 0 for old in held if (old.start_ns or 0) >= (job.end_ns or 0)]
+    taken = {old.run for old in held}
+    before = min(later, default=0) - 1
+    return before if before >= 0 and before not in taken else max((old.run or 0 for old in held), default=-1) + 1
+
+
+def _end_earlier_runs(conn: Connection, held: Mapping[int, BatchJob], run: int) -> bool:
+    """A later run says that the earlier ones ended, and how."""
+    keys = [key for key, old in held.items() if (old.run or 0) < run and old.state not in ENDED]
+    for key in keys:
+        conn.execute(update(batch_job).where(batch_job.c.key == key).values(state="REQUEUED"))
+    return bool(keys)
+
+
+def _row(job: BatchJob) -> dict[str, Any]:
+    return {**asdict(job), "hosts": list(job.hosts)}
+
+
+def _of_row(row: dict[str, Any]) -> BatchJob:
+    return BatchJob(**{f.name: row[f.name] for f in fields(BatchJob)} | {"hosts": tuple(row["hosts"])})

@@ -1,0 +1,315 @@
+"""What Slurm says of jobs: its words as BatchJob, hostile ones too, all of it in the database."""
+
+import itertools
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from crosswind.collector.batch_system import RecordedJobs, UnreadableReport, apply_events, repair_from_queue
+from crosswind.collector.batch_system.hostlist import MAX_HOSTS, expand
+from crosswind.collector.batch_system.slurm import parse_event, parse_queue
+from crosswind.collector.errors import SpoolError
+from crosswind.db import BatchJob, load_profile, reading
+from crosswind.db.batch import link_steps, run_of_step, store_batch_jobs
+from crosswind.db.batch_queries import batch_job_of_step, find_batch_jobs, steps_of_batch_job
+from support.profiles import make_writer
+
+SCRIPT = Path(__file__).resolve().parents[2] / "batch" / "slurm" / "job_event.sh"
+S = 10**9
+HOSTILE = b'we"ird \\name\n\xff\x01</script>' + "é".encode()
+
+START = {  # as Slurm 22.05 sets them
+    "SLURM_JOB_ID": "11", "SLURM_JOB_RESTART_COUNT": "0", "SLURM_JOB_UID": "1001", "SLURM_JOB_USER": "alice",
+    "SLURM_JOB_ACCOUNT": "(null)", "SLURM_JOB_PARTITION": "normal", "SLURM_JOB_NAME": "lmp",
+    "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_JOB_CPUS_PER_NODE": "4(x2)", "SLURM_SCRIPT_CONTEXT": "prolog_slurmctld",
+}  # fmt: skip
+END = {
+    "JOBID": "11", "JOBSTATE": "COMPLETED", "UID": "1001", "USERNAME": "alice", "ACCOUNT": "", "PARTITION": "normal",
+    "JOBNAME": "lmp", "SUBMIT": "1000", "START": "1001", "END": "1060", "NODES": "n[1-2]", "PROCS": "8",
+    "EXITCODE": "0:0", "ARRAYJOBID": "0", "ARRAYTASKID": "4294967294", "LIMIT": "00:05:00",
+}  # fmt: skip
+QUEUED = {
+    "job_id": 11, "restart_cnt": 0, "job_state": "RUNNING", "user_id": 1001, "user_name": "alice", "account": "",
+    "partition": "normal", "name": "lmp", "submit_time": 1000, "start_time": 1001, "end_time": 1300, "nodes": "n[1-2]",
+    "cpus": 8, "exit_code": 0, "array_job_id": 0, "array_task_id": None, "het_job_id": 0,
+}  # fmt: skip
+
+
+def event(kind, at=1001, **changes):
+    variables = (START if kind == "start" else END) | changes
+    return json.dumps({"event": kind, "at_ns": at * S, **variables}).encode()
+
+
+def queue(*changes):
+    return json.dumps({"meta": {}, "jobs": [QUEUED | change for change in changes]}).encode()
+
+
+def runs(engine):
+    with reading(engine) as conn:
+        return {(row.job_id, row.run): row for row in find_batch_jobs(conn)}
+
+
+def states(engine):
+    return {key: row.state for key, row in runs(engine).items()}
+
+
+@pytest.fixture
+def events(tmp_path):
+    folder = tmp_path / "events"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+class TestWords:
+    """Of Slurm, as BatchJob."""
+
+    def test_start(self):
+        assert parse_event(event("start")) == BatchJob(
+            "11", "RUNNING", 1001, run=0, user="alice", partition="normal", name="lmp", start_ns=1001 * S,
+            hosts=("n1", "n2"), cpus=8,
+        )  # fmt: skip
+
+    def test_end(self):
+        said = parse_event(event("end", JOBSTATE="TIMEOUT", EXITCODE="1:15", ARRAYJOBID="7", ARRAYTASKID="3"))
+        assert said == BatchJob(
+            "11", "TIMEOUT", 1001, user="alice", partition="normal", name="lmp", array_job_id="7", array_task="3",
+            submit_ns=1000 * S, start_ns=1001 * S, end_ns=1060 * S, hosts=("n1", "n2"), cpus=8, exit_code=1, signal=15,
+        )  # fmt: skip
+
+    def test_queued_again_has_an_end_and_is_pending(self):
+        assert parse_event(event("end", JOBSTATE="PENDING")).state == "REQUEUED"
+
+    def test_one_that_never_started(self):
+        said = parse_event(event("end", JOBSTATE="CANCELLED", NODES="(null)", START="1060"))
+        assert (said.state, said.start_ns, said.hosts) == ("CANCELLED", None, ())
+
+    def test_part_of_a_heterogeneous_job(self):
+        assert parse_event(event("end", HETJOBID="9")).het_job_id == "9"
+
+    def test_queue(self):
+        failed = {"job_id": 12, "job_state": "FAILED", "exit_code": 256, "end_time": 1050}
+        (running, done), refused, known = parse_queue(queue({}, failed | {"array_job_id": 12, "array_task_id": 4}))
+        assert (running.state, running.end_ns, running.exit_code) == ("RUNNING", None, None)
+        assert (done.state, done.end_ns, done.exit_code, done.signal) == ("FAILED", 1050 * S, 1, 0)
+        assert (done.array_job_id, done.array_task) == ("12", "4")
+        assert (refused, known) == ([], {"11", "12"})
+
+    def test_queue_of_newer_versions(self):
+        wrapped = {"set": True, "infinite": False, "number": 1001}
+        none = {"set": False, "infinite": False, "number": 0}
+        (job,), _, _ = parse_queue(
+            queue({"job_state": ["RUNNING", "RESIZING"], "start_time": wrapped, "array_task_id": none})
+        )
+        assert (job.state, job.start_ns, job.array_task) == ("RUNNING", 1001 * S, "")
+
+    def test_guesses_of_the_queue_are_not_believed(self):
+        (pending,), _, known = parse_queue(queue({"job_state": "PENDING"}, {"job_state": "COMPLETING"}))
+        assert (pending.start_ns, pending.end_ns) == (None, None)
+        assert known == {"11"}
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"JOBID": "11; DROP TABLE job"},
+            {"JOBID": "-1"},
+            {"JOBSTATE": "SPLENDID"},
+            {"UID": "4294967296"},
+            {"UID": "root"},
+            {"END": "soon"},
+            {"NODES": "n[1-999999999]"},
+            {"NODES": "n[1-9"},
+            {"EXITCODE": "0"},
+            {"PROCS": "99999999999"},
+        ],
+    )
+    def test_what_no_slurm_says_is_refused_in_one_short_line(self, changes):
+        with pytest.raises(UnreadableReport) as caught:
+            parse_event(event("end", **changes))
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) <= 200
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"{", b"[]", b"null", b'{"event": "other"}', b"[" * 100_000, b"\xff\xfe", b'{"event":"start"}']
+    )
+    def test_what_is_no_event(self, content):
+        with pytest.raises(UnreadableReport):
+            parse_event(content)
+        with pytest.raises(UnreadableReport):
+            parse_queue(content)
+
+    def test_one_bad_job_does_not_hide_the_others(self):
+        jobs, refused, _ = parse_queue(queue({"user_id": -1}, {"job_id": 12}))
+        assert ([job.job_id for job in jobs], len(refused)) == (["12"], 1)
+
+
+class TestHostlist:
+    """Slurm's lists of nodes."""
+
+    @pytest.mark.parametrize(
+        ("text", "names"),
+        [
+            ("", ()),
+            ("n1", ("n1",)),
+            ("n[1-3]", ("n1", "n2", "n3")),
+            ("n[08-10,2],login-1", ("n08", "n09", "n10", "n2", "login-1")),
+            ("r[1-2]n[1-2].x", ("r1n1.x", "r1n2.x", "r2n1.x", "r2n2.x")),
+        ],
+    )
+    def test_names(self, text, names):
+        assert expand(text) == names
+
+    @pytest.mark.parametrize("text", ["n[", "n]", "n[a]", "n[]", "a b", "n[1-2],", "n[1--2]", "../x", "n[1-2]]"])
+    def test_what_is_none(self, text):
+        with pytest.raises(ValueError, match=r"no list of nodes|no range"):
+            expand(text)
+
+    @pytest.mark.parametrize("text", [f"n[1-{MAX_HOSTS + 1}]", "a[1-999]b[1-999]", ",".join(["n[1-99999]"] * 2)])
+    def test_too_many(self, text):
+        with pytest.raises(ValueError, match="more than"):
+            expand(text)
+
+
+class TestScript:
+    """batch/slurm/job_event.sh, as Slurm runs it."""
+
+    def run(self, folder, **variables):
+        return subprocess.run([SCRIPT, folder], env=variables, capture_output=True, timeout=10)
+
+    def test_says_what_slurm_said(self, events):
+        self.run(events, **START)
+        self.run(events, **END)
+        first, second = (parse_event(p.read_bytes()) for p in sorted(events.iterdir()))
+        assert (first.state, first.hosts, first.cpus) == ("RUNNING", ("n1", "n2"), 8)
+        assert second == parse_event(event("end"))
+
+    def test_hostile_name(self, events):
+        self.run(events, **{k: v.encode() for k, v in END.items()} | {"JOBNAME": HOSTILE})
+        (path,) = events.iterdir()
+        assert parse_event(path.read_bytes()).name == 'we"ird \\name \N{REPLACEMENT CHARACTER} </script>é'
+
+    @pytest.mark.parametrize("folder", ["/nonexistent", "/proc"])
+    def test_never_fails_and_says_nothing(self, folder):
+        done = self.run(folder, **START)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+class TestApplying:
+    """Into the database."""
+
+    def test_any_order_and_twice_is_the_same(self, engine, events):
+        said = [event("start"), event("end"), event("start"), event("end")]
+        for order in set(itertools.permutations(said)):
+            for number, content in enumerate(order):
+                (events / f"{number}.json").write_bytes(content)
+            assert apply_events(engine, events).refused == []
+            assert [p.name for p in events.iterdir()] == []
+        (run,) = runs(engine).values()
+        assert (run.state, run.start_ns, run.end_ns, run.run) == ("COMPLETED", 1001 * S, 1060 * S, 0)
+
+    @pytest.mark.parametrize(
+        ("kept", "expected"),
+        [
+            ("0123", [(0, "REQUEUED", 1060), (1, "COMPLETED", 1300)]),
+            ("3210", [(0, "REQUEUED", 1060), (1, "COMPLETED", 1300)]),
+            ("2301", [(0, "REQUEUED", 1060), (1, "COMPLETED", 1300)]),
+            ("123", [(0, "REQUEUED", 1060), (1, "COMPLETED", 1300)]),
+            ("213", [(0, "REQUEUED", 1060), (1, "COMPLETED", 1300)]),
+            ("023", [(0, "REQUEUED", None), (1, "COMPLETED", 1300)]),
+            ("013", [(0, "REQUEUED", 1060), (1, "COMPLETED", 1300)]),
+            ("012", [(0, "REQUEUED", 1060), (1, "RUNNING", None)]),
+        ],
+    )
+    def test_queued_again_is_a_run_of_its_own(self, engine, kept, expected):
+        """Also where events come late or one is lost."""
+        said = [
+            event("start"),
+            event("end", JOBSTATE="PENDING"),
+            event("start", at=1200, SLURM_JOB_RESTART_COUNT="1"),
+            event("end", SUBMIT="1061", START="1200", END="1300"),
+        ]
+        for number in kept + kept:
+            store_batch_jobs(engine, [parse_event(said[int(number)])])
+        found = [(r.run, r.state, r.end_ns and r.end_ns // S) for r in runs(engine).values()]
+        assert found == expected
+
+    def test_a_later_run_ends_the_earlier_ones(self, engine):
+        store_batch_jobs(engine, [parse_event(event("start"))])
+        store_batch_jobs(engine, [parse_event(event("start", at=1200, SLURM_JOB_RESTART_COUNT="1"))])
+        assert states(engine) == {("11", 0): "REQUEUED", ("11", 1): "RUNNING"}
+
+    def test_queue_repairs_what_was_lost(self, engine):
+        store_batch_jobs(engine, [parse_event(event("start")), parse_event(event("start", SLURM_JOB_ID="12"))])
+        store_batch_jobs(engine, [parse_event(event("start", at=5000, SLURM_JOB_ID="14"))])
+        answer = queue({"job_state": "CANCELLED", "end_time": 1050}, {"job_id": 13})
+        report = repair_from_queue(engine, answer, 2000 * S)
+        assert states(engine) == {
+            ("11", 0): "CANCELLED", ("12", 0): "LOST", ("13", 0): "RUNNING", ("14", 0): "RUNNING",
+        }  # fmt: skip
+        assert (report.changed, report.lost) == (2, 1)
+        assert repair_from_queue(engine, answer, 2000 * S).changed == 0
+        store_batch_jobs(engine, [parse_event(event("end", JOBID="12", JOBSTATE="FAILED"))])  # late, but it came
+        assert runs(engine)["12", 0].state == "FAILED"
+
+    def test_hostile_names_come_through_as_text(self, engine, events):
+        env = {k: v.encode() for k, v in END.items()} | {"JOBNAME": HOSTILE}
+        subprocess.run([SCRIPT, events], env=env, check=True)
+        apply_events(engine, events)
+        (run,) = runs(engine).values()
+        assert run.name.isprintable()
+        assert run.name.startswith('we"ird \\name')
+
+    def test_bad_files_are_put_away_and_named(self, engine, events, tmp_path):
+        secret = tmp_path / "secret"
+        secret.write_bytes(event("end"))
+        (events / "1.json").write_bytes(b"{")
+        (events / "2.json").symlink_to(secret)
+        os.mkfifo(events / "3.json")
+        (events / "4.json").write_bytes(b" " * 70_000)
+        (events / "5.json").write_bytes(event("end", JOBID="5"))
+        (events / ".6.7").write_bytes(b"being written")
+        report = apply_events(engine, events)
+        assert [Path(p).name for p, _ in report.refused] == ["1.json", "2.json", "3.json", "4.json"]
+        assert list(states(engine)) == [("5", 0)]
+        assert sorted(p.name for p in events.iterdir()) == [".6.7", "refused"]
+        assert apply_events(engine, events).refused == []
+
+    def test_directory_that_others_may_write_to(self, engine, events):
+        events.chmod(0o777)
+        with pytest.raises(SpoolError, match="chmod go-w"):
+            apply_events(engine, events)
+
+    def test_steps_are_linked_to_their_run_and_user(self, engine):
+        def load(step, uid=1001):
+            return load_profile(engine, make_writer(job_id="11", step=step, uid=uid)).job_key
+
+        first, script, other = load("0"), load(""), load("0", uid=1002)
+        store_batch_jobs(engine, [parse_event(event("start"))])
+        store_batch_jobs(engine, [parse_event(event("start", at=1200, SLURM_JOB_RESTART_COUNT="1"))])
+        again = load("0-r1")
+        assert (link_steps(engine), link_steps(engine)) == (3, 0)
+        with reading(engine) as conn:
+            assert [batch_job_of_step(conn, key).run for key in (first, script, again)] == [0, 0, 1]
+            assert batch_job_of_step(conn, other) is None
+            assert {s for _, s in steps_of_batch_job(conn, batch_job_of_step(conn, first).key)} == {"0", ""}
+
+    def test_is_over_as_the_daemon_asks(self, engine):
+        jobs = RecordedJobs(engine)
+        assert jobs.is_over("11", 1001) is None
+        store_batch_jobs(engine, [parse_event(event("start"))])
+        assert jobs.is_over("11", 1001) is None
+        jobs.forget()
+        assert (jobs.is_over("11", 1001), jobs.is_over("11", 1002)) == (False, None)
+        store_batch_jobs(engine, [parse_event(event("end"))])
+        jobs.forget()
+        assert jobs.is_over("11", 1001) is True
+
+
+@pytest.mark.parametrize(
+    ("step", "run"),
+    [("", 0), ("0", 0), ("r1", 1), ("0-r1", 1), ("mpirun-77-r12", 12), ("7r1", 0), ("r0", 0), ("-r", 0)],
+)
+def test_run_of_step(step, run):
+    assert run_of_step(step) == run
