@@ -48,12 +48,12 @@ def get_record(conn: Connection, job_key: int) -> JobRecord | None:
 def get_totals(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]]:
     """The counters at the very end by metric: int64 [process]. Metrics that are zero everywhere are absent."""
     query = (
-        select(schema.metric.c.name, schema.frame.c.totals, schema.job.c.n_processes)
-        .join(schema.metric, schema.metric.c.id == schema.frame.c.metric_id)
-        .join(schema.job, schema.job.c.key == schema.frame.c.job_key)
-        .where(schema.frame.c.job_key == job_key, schema.frame.c.totals.is_not(None))
+        select(schema.metric.c.name, schema.total.c.data, schema.job.c.n_processes)
+        .join(schema.metric, schema.metric.c.id == schema.total.c.metric_id)
+        .join(schema.job, schema.job.c.key == schema.total.c.job_key)
+        .where(schema.total.c.job_key == job_key)
     )
-    return {name: codec.decode_ints(totals, (n,)) for name, totals, n in conn.execute(query)}
+    return {name: codec.decode_ints(data, (n,)) for name, data, n in conn.execute(query)}
 
 
 def get_access(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]]:
@@ -85,16 +85,12 @@ def has_segments(conn: Connection, job_key: int) -> bool:
 def get_io_volumes(conn: Connection, job_keys: Sequence[int]) -> dict[int, int]:
     """Bytes that each of these jobs read from and wrote to file systems (IO_VOLUME_METRICS); 0 where it did not."""
     query = (
-        select(schema.frame.c.job_key, schema.frame.c.totals, schema.job.c.n_processes)
-        .join(schema.metric, schema.metric.c.id == schema.frame.c.metric_id)
-        .join(schema.job, schema.job.c.key == schema.frame.c.job_key)
-        .where(
-            schema.frame.c.job_key.in_(list(job_keys)),
-            schema.frame.c.totals.is_not(None),
-            schema.metric.c.name.in_(IO_VOLUME_METRICS),
-        )
+        select(schema.total.c.job_key, schema.total.c.data, schema.job.c.n_processes)
+        .join(schema.metric, schema.metric.c.id == schema.total.c.metric_id)
+        .join(schema.job, schema.job.c.key == schema.total.c.job_key)
+        .where(schema.total.c.job_key.in_(list(job_keys)), schema.metric.c.name.in_(IO_VOLUME_METRICS))
     )
     volumes = dict.fromkeys(job_keys, 0)
-    for key, totals, n in conn.execute(query):
-        volumes[key] += int(codec.decode_ints(totals, (n,)).sum())
+    for key, data, n in conn.execute(query):
+        volumes[key] += int(codec.decode_ints(data, (n,)).sum())
     return volumes

@@ -75,7 +75,6 @@ def _frames(
         .join(schema.metric, schema.metric.c.id == schema.frame.c.metric_id)
         .where(
             schema.frame.c.job_key.in_(list(jobs)),
-            schema.frame.c.data.is_not(None),
             schema.metric.c.name.in_(list(metrics)),
         )
     )

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Row, func, select, tuple_
 
 from crosswind.db import codec, resources, rows, schema
 from crosswind.db.background import add_block
+from crosswind.db.errors import DatabaseError
 from crosswind.db.limits import MAX_INT, MAX_SLICES
 from crosswind.db.rows import Frame
 from crosswind.profile.model import Column, Process, Profile
@@ -80,6 +81,7 @@ class JobRow:
     n_slices: int
     estimate: dict[str, Any] | None
     lost: dict[str, int]
+    detail: bool = True  # false: its slices and segments were pruned
 
 
 _JOB_COLUMNS = [schema.job.c[name] for name in JobRow.__dataclass_fields__]
@@ -148,8 +150,17 @@ def find_jobs(conn: Connection, job_id: str, step: str | None = None) -> list[Jo
 
 
 def jobs_overlapping(conn: Connection, start_ns: int, end_ns: int, resource: str | None = None) -> list[JobRow]:
-    """Which job steps ran in [start_ns, end_ns), by their start; with a resource: only those that used it."""
-    conditions = [schema.job.c.start_ns < end_ns, schema.job.c.end_ns > start_ns]
+    """Which job steps ran in [start_ns, end_ns), by their start; with a resource: only those that used it.
+
+    None began earlier than the longest lasted, so that an index on the begin finds them.
+    """
+    duration = schema.job.c.end_ns - schema.job.c.start_ns
+    longest = conn.execute(select(duration).order_by(duration.desc()).limit(1)).scalar_one_or_none() or 0
+    conditions = [
+        schema.job.c.start_ns < end_ns,
+        schema.job.c.start_ns >= start_ns - longest,
+        schema.job.c.end_ns > start_ns,
+    ]
     if resource is not None:
         users = (
             select(schema.job_resource.c.job_key)
@@ -178,7 +189,7 @@ def get_frames(conn: Connection, job_key: int, metrics: Collection[str] | None =
     query = (
         select(schema.metric.c.name, schema.metric.c.unit, schema.frame.c.data)
         .join(schema.metric, schema.metric.c.id == schema.frame.c.metric_id)
-        .where(schema.frame.c.job_key == job_key, schema.frame.c.data.is_not(None))
+        .where(schema.frame.c.job_key == job_key, schema.frame.c.start_ns == grid.first_slice * grid.slice_ns)
     )
     if metrics is not None:
         query = query.where(schema.metric.c.name.in_(list(metrics)))
@@ -217,18 +228,31 @@ def get_functions(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]
 
 
 def get_profile(conn: Connection, job_key: int) -> Profile | None:
-    """A job step as it was loaded, or None. Metrics that are zero everywhere are absent from its slices."""
+    """A job step as it was loaded, or None. Metrics that are zero everywhere are absent from its slices.
+
+    Raises DatabaseError for one whose detail was pruned.
+    """
     row = conn.execute(select(schema.job).where(schema.job.c.key == job_key)).one_or_none()
     if row is None:
         return None
+    if not row.detail:
+        raise DatabaseError(f"the slices of job {row.job_id} were pruned: restore a backup of the time, or its export")
     job = row._asdict()
     described = {
         m.id: Column(m.column_id, m.name, m.unit, m.kind)
         for m in conn.execute(select(schema.metric).where(schema.metric.c.id.in_(job["columns"])))
     }
-    frames = conn.execute(
-        select(schema.frame.c.metric_id, schema.frame.c.data, schema.frame.c.totals).where(
-            schema.frame.c.job_key == job_key
+    frames, totals = (
+        {
+            described[metric_id].name: data
+            for metric_id, data in conn.execute(select(table.c.metric_id, table.c.data).where(*here))
+        }
+        for table, here in (
+            (
+                schema.frame,
+                (schema.frame.c.job_key == job_key, schema.frame.c.start_ns == row.first_slice * row.slice_ns),
+            ),
+            (schema.total, (schema.total.c.job_key == job_key,)),
         )
     )
     functions = conn.execute(
@@ -241,7 +265,8 @@ def get_profile(conn: Connection, job_key: int) -> Profile | None:
         job,
         [described[number] for number in job["columns"]],
         _process_rows(conn, job_key),
-        {described[f.metric_id].name: (f.data, f.totals) for f in frames},
+        frames,
+        totals,
         [row._asdict() for row in functions],
         [row._asdict() for row in access],
         conn.execute(select(schema.coverage.c.data).where(schema.coverage.c.job_key == job_key)).scalar_one(),
@@ -318,7 +343,7 @@ def _blocks_between(
 def locked_job(conn: Connection, cluster: str, job_id: str, step: str, uid: int) -> Row[Any]:
     """For loading: the row of a job step that is there, held until the transaction ends."""
     j = schema.job.c
-    columns = (j.key, j.digest, j.fed, j.estimate, j.first_slice, j.slice_ns)
+    columns = (j.key, j.digest, j.fed, j.estimate, j.first_slice, j.slice_ns, j.n_slices, j.detail)
     same = (j.cluster == cluster, j.job_id == job_id, j.step == step, j.uid == uid)
     return conn.execute(select(*columns).where(*same).with_for_update()).one()
 

@@ -37,7 +37,8 @@ class Rows:
     job: dict[str, Any]
     columns: tuple[Column, ...]
     processes: list[dict[str, Any]]
-    frames: dict[str, dict[str, Any]]  # by metric
+    frames: dict[str, bytes]  # by metric
+    totals: dict[str, bytes]  # by metric
     functions: list[dict[str, Any]]
     access: list[dict[str, Any]]
     coverage: bytes
@@ -63,7 +64,8 @@ def rows_of(profile: Profile, cluster: str) -> Rows:
         job=job,
         columns=profile.columns,
         processes=processes,
-        frames=_frame_rows(profile),
+        frames=_frames(profile),
+        totals=_totals(profile),
         functions=functions,
         access=[
             {"name": name, "width": values.shape[1], "data": codec.encode_ints(values)}
@@ -81,7 +83,8 @@ def profile_of(
     job: Mapping[str, Any],
     columns: Sequence[Column],
     processes: Sequence[Mapping[str, Any]],
-    frames: Mapping[str, tuple[bytes | None, bytes | None]],
+    frames: Mapping[str, bytes],
+    totals: Mapping[str, bytes],
     functions: Sequence[Mapping[str, Any]],
     access: Sequence[Mapping[str, Any]],
     coverage: bytes,
@@ -102,9 +105,9 @@ def profile_of(
         slice_ns=job["slice_ns"],
         first_slice=job["first_slice"],
         n_slices=job["n_slices"],
-        slices={m: codec.decode_ints(data, grid) for m, (data, _) in frames.items() if data is not None},
+        slices={m: codec.decode_ints(data, grid) for m, data in frames.items()},
         covered_ns=codec.decode_ints(coverage, grid),
-        totals={m: codec.decode_ints(totals, (n,)) for m, (_, totals) in frames.items() if totals is not None},
+        totals={m: codec.decode_ints(data, (n,)) for m, data in totals.items()},
         functions={row["name"]: codec.decode_ints(row["data"], (n, 4)) for row in functions},
         segments=None if segments is None else codec.decode_segments(segments),
         clock=Clock(**job["clock"]),
@@ -163,17 +166,23 @@ def _fed_by(profile: Profile) -> dict[str, list[str]]:
     return {kind: metrics for kind, metrics in fed.items() if metrics}
 
 
-def _frame_rows(profile: Profile) -> dict[str, dict[str, Any]]:
-    rows: dict[str, dict[str, Any]] = {}
-    for column in sorted(profile.columns, key=lambda c: c.name):
-        values, totals = profile.slices.get(column.name), profile.totals.get(column.name)
-        data = None if values is None or not values.any() else values
-        if data is not None or (totals is not None and totals.any()):
-            rows[column.name] = {
-                "data": None if data is None else codec.encode_ints(data, smooth=column.kind == "gauge"),
-                "totals": None if totals is None else codec.encode_ints(totals),
-            }
-    return rows
+def _frames(profile: Profile) -> dict[str, bytes]:
+    """The metrics that are not zero everywhere."""
+    gauges = {column.name for column in profile.columns if column.kind == "gauge"}
+    return {
+        name: codec.encode_ints(values, smooth=name in gauges)
+        for name, values in sorted(profile.slices.items())
+        if values.any()
+    }
+
+
+def _totals(profile: Profile) -> dict[str, bytes]:
+    """Those of the same metrics, and of others that are not zero everywhere."""
+    return {
+        name: codec.encode_ints(values)
+        for name, values in sorted(profile.totals.items())
+        if values.any() or profile.slices.get(name, values).any()
+    }
 
 
 def _digest(rows: Rows) -> str:
@@ -181,8 +190,8 @@ def _digest(rows: Rows) -> str:
     state = hashlib.blake2b(digest_size=16)
     plain = [rows.job, [asdict(c) for c in rows.columns], rows.processes]
     state.update(json.dumps(plain, sort_keys=True).encode())
-    for name, frame in rows.frames.items():
-        for blob in (name.encode(), frame["data"] or b"", frame["totals"] or b""):
+    for name in sorted(rows.frames.keys() | rows.totals.keys()):
+        for blob in (name.encode(), rows.frames.get(name, b""), rows.totals.get(name, b"")):
             state.update(len(blob).to_bytes(8, "little") + blob)
     for row in rows.functions:
         state.update(f"{row['name']}\0{row['is_mpi']}\0".encode() + row["data"])

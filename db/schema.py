@@ -2,6 +2,7 @@
 
     job 1---* process     one row per process image
         1---* frame *---1 metric      one compressed array [process, slice] per metric that is not zero everywhere
+        1---* total *---1 metric      the counters at the very end, [process]
         1---1 coverage    how much of each slice each process was profiled, [process, slice]
         1---* function    calls, bytes, time per process, [process, 4]
         1---1 segments    the bulk-synchronous view
@@ -11,6 +12,11 @@
 
 A block of the background is `BLOCK` slices: block b of length L covers the slices [b*BLOCK, (b+1)*BLOCK) of the global
 numbering and `start_ns` is b*BLOCK*L. Sums are modulo 2**64, so adding and taking back are exact whatever was added.
+Frames and background have no foreign keys: PostgreSQL keeps them in partitions by start_ns that come and go without a
+lock on any other table (crosswind.db.partitions).
+
+    event     what happened that jobs may have felt
+
 Times are UTC ns. Text and JSON never hold application data, only what docs/format.md lists.
 """
 
@@ -30,6 +36,8 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
+    true,
 )
 
 __all__ = [
@@ -37,6 +45,7 @@ __all__ = [
     "GAP",
     "background",
     "coverage",
+    "event",
     "frame",
     "function",
     "job",
@@ -49,6 +58,7 @@ __all__ = [
     "process",
     "resource",
     "segments",
+    "total",
 ]
 
 BLOCK = 1024
@@ -117,12 +127,15 @@ job = Table(
     Column("estimate", JSON(none_as_null=True)),
     Column("interference_pct", Float),  # of the estimate, for sorting
     Column("digest", Text, nullable=False),  # of everything that was loaded
+    Column("detail", Boolean, nullable=False, server_default=true()),  # false: slices and segments were pruned
     UniqueConstraint("cluster", "job_id", "step", "uid"),
     Index(None, "start_ns"),
     Index(None, "end_ns"),
     Index(None, "user", "start_ns"),
     Index(None, "slice_ns"),
     Index(None, "interference_pct"),
+    Index(None, "job_id", "step"),
+    Index("ix_job_duration", text("(end_ns - start_ns)")),
 )
 
 process = Table(
@@ -149,10 +162,18 @@ process = Table(
 frame = Table(
     "frame",
     metadata,
+    Column("job_key", _Id, primary_key=True),
+    Column("metric_id", _Id, primary_key=True),
+    Column("start_ns", BigInteger, primary_key=True),  # first_slice * slice_ns of its job
+    Column("data", LargeBinary, nullable=False),
+)
+
+total = Table(
+    "total",
+    metadata,
     _of_job(),
     Column("metric_id", _Id, ForeignKey("metric.id"), primary_key=True),
-    Column("data", LargeBinary),  # null: zero in every slice, only the totals are not
-    Column("totals", LargeBinary),  # [process]; null: the profile has none
+    Column("data", LargeBinary, nullable=False),  # [process]
 )
 
 coverage = Table("coverage", metadata, _of_job(), Column("data", LargeBinary, nullable=False))
@@ -199,8 +220,8 @@ job_resource = Table(
 background = Table(
     "background",
     metadata,
-    Column("resource_id", _Id, ForeignKey("resource.id"), primary_key=True),
-    Column("metric_id", _Id, ForeignKey("metric.id"), primary_key=True),
+    Column("resource_id", _Id, primary_key=True),
+    Column("metric_id", _Id, primary_key=True),
     Column("start_ns", BigInteger, primary_key=True),
     Column("slice_ns", BigInteger, primary_key=True),
     Column("data", LargeBinary, nullable=False),  # [BLOCK]
@@ -227,4 +248,19 @@ node_frame = Table(
     Column("metric_id", _Id, ForeignKey("metric.id"), primary_key=True),
     Column("instances", JSON, nullable=False),  # devices, disks, targets, ...; [""]: of the whole node
     Column("data", LargeBinary, nullable=False),  # [instance, BLOCK], GAP where nothing is known
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("cluster", Text, nullable=False),
+    Column("kind", Text, nullable=False),  # crosswind.db.events.EVENT_KINDS
+    Column("place", Text, nullable=False),  # a node, a resource; "": the whole cluster
+    Column("start_ns", BigInteger, nullable=False),
+    Column("end_ns", BigInteger),  # null: it has not ended
+    Column("source", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    UniqueConstraint("cluster", "kind", "place", "start_ns"),
+    Index(None, "start_ns"),
 )

@@ -16,6 +16,7 @@ from crosswind.db.connection import writing
 from crosswind.db.evaluation import Evaluation, lost_time_row
 from crosswind.db.limits import check_profile, check_text
 from crosswind.db.names import batches, insert_missing
+from crosswind.db.partitions import make_partitions
 from crosswind.db.queries import BlockKey
 from crosswind.db.rows import Rows, rows_of, shares_of
 from crosswind.db.union import union
@@ -23,9 +24,9 @@ from crosswind.profile.model import Column, Profile
 
 __all__ = ["LoadResult", "load_profile", "store_evaluation"]
 
-_PARTS = (
+_PARTS = (  # beside the frames, whose place depends on time
     schema.process,
-    schema.frame,
+    schema.total,
     schema.function,
     schema.access,
     schema.coverage,
@@ -59,6 +60,8 @@ def load_profile(
     check_profile(profile)
     rows = rows_of(profile, cluster)
     changes = _contribution(profile, rows.job["fed"])
+    make_partitions(engine, "frame", {_start_ns(rows)})
+    make_partitions(engine, "background", {start_ns for _, _, start_ns, _ in changes})
     with writing(engine) as conn:
         key = _insert_job(conn, rows)
         if key is None:
@@ -84,6 +87,8 @@ def _merge(
         if differs:
             _write_evaluation(conn, held.key, evaluation)
         return LoadResult(held.key, differs, profile.n_slices)
+    if not held.detail:  # it was pruned: what is loaded cannot be told from what was, nor be taken back
+        return LoadResult(held.key, False, held.n_slices)
     old = queries.get_profile(conn, held.key)
     assert old is not None, "its row is locked"  # noqa: S101
     both = union(old, profile)
@@ -95,12 +100,21 @@ def _merge(
         changes = _contribution(both, rows.job["fed"])
     for block, values in _contribution(old, held.fed).items():
         changes[block] = changes.get(block, 0) - values
+    frames = schema.frame.c
+    conn.execute(
+        delete(schema.frame).where(frames.job_key == held.key, frames.start_ns == held.first_slice * held.slice_ns)
+    )
     for table in _PARTS:
         conn.execute(delete(table).where(table.c.job_key == held.key))
     _write(conn, held.key, rows, changes)
     if both.segments is profile.segments:  # else what is stored is of the segments that stay
         _write_evaluation(conn, held.key, evaluation)
     return LoadResult(held.key, True, both.n_slices)
+
+
+def _start_ns(rows: Rows) -> int:
+    """Where the frames of a job lie in time."""
+    return int(rows.job["first_slice"]) * int(rows.job["slice_ns"])
 
 
 def _identity(rows: Rows) -> tuple[str, str, str, int]:
@@ -140,16 +154,19 @@ def _write(conn: Connection, key: int, rows: Rows, changes: _Changes) -> None:
     conn.execute(update(schema.job).where(schema.job.c.key == key).values(**job))
     parts = {
         schema.process: rows.processes,
-        schema.frame: [{"metric_id": by_name[m], **row} for m, row in rows.frames.items()],
+        schema.frame: [
+            {"metric_id": by_name[m], "start_ns": _start_ns(rows), "data": data} for m, data in rows.frames.items()
+        ],
+        schema.total: [{"metric_id": by_name[m], "data": data} for m, data in rows.totals.items()],
         schema.function: rows.functions,
         schema.access: rows.access,
         schema.coverage: [{"data": rows.coverage}],
         schema.segments: [] if rows.segments is None else [{"data": rows.segments}],
         schema.job_resource: [{"resource_id": resource_ids[name]} for name in rows.resources],
     }
-    for table in _PARTS:
-        if parts[table]:
-            conn.execute(insert(table), [{"job_key": key, **row} for row in parts[table]])
+    for table, of_job in parts.items():
+        if of_job:
+            conn.execute(insert(table), [{"job_key": key, **row} for row in of_job])
     blocks = {
         BlockKey(resource_ids[resource], metric_ids[column], start_ns, slice_ns): values
         for (resource, column, start_ns, slice_ns), values in changes.items()

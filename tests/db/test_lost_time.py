@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select, update
 
-from crosswind.db import DatabaseError, Evaluation, load_profile, open_database, queries, reading, schema
+from crosswind.db import DatabaseError, Evaluation, load_profile, queries, reading, schema
 from crosswind.db.connection import writing
 from crosswind.db.details import get_lost_time, has_segments
 from crosswind.db.evaluation import MAX_STRETCHES, LostTime, Stretches
 from crosswind.db.store import store_evaluation
-from support.databases import set_back
 from support.profiles import FIRST_SLICE, make_lammps, make_writer
 
 
@@ -109,16 +108,3 @@ def test_damage_is_a_clear_error(engine, damage):
         conn.execute(update(schema.lost_time).values(**damage))
     with pytest.raises(DatabaseError, match="damaged"):
         stored(engine, key)
-
-
-def test_a_database_from_before_is_migrated_and_keeps_its_jobs(url):
-    engine = open_database(url)
-    key = load_profile(engine, make_lammps(), evaluation=Evaluation({"interference_pct": 5.0})).job_key
-    with writing(engine) as conn:
-        set_back(conn, "0002")
-    engine.dispose()
-    engine = open_database(url)
-    assert stored(engine, key) is None
-    assert load_profile(engine, make_lammps(), evaluation=evaluation([4])).loaded
-    assert stored(engine, key).per_slice_ns.tolist() == [4]
-    engine.dispose()

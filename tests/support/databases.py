@@ -14,9 +14,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Connection, text
-
-from crosswind.db.connection import VERSION_TABLE
 
 
 @pytest.fixture(scope="session")
@@ -76,20 +73,3 @@ def _cluster(programs: Path) -> Iterator[int]:
             run("pg_ctl", "-w", "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-# What each migration made, undone: with it a test has a database of an older schema, filled by today's code.
-_UNDO = {
-    "0005": ["DROP TABLE batch_step", "DROP TABLE batch_job"],
-    "0004": ["DROP TABLE node_frame", "DROP TABLE node"],
-    "0003": ["DROP TABLE lost_time"],
-    "0002": ["DROP TABLE access", "ALTER TABLE process DROP COLUMN omp_num_threads"],
-}
-
-
-def set_back(conn: Connection, revision: str) -> None:
-    """Make a database of today's schema one of that revision; what was added since is lost."""
-    for later in sorted((r for r in _UNDO if r > revision), reverse=True):
-        for statement in _UNDO[later]:
-            conn.execute(text(statement))
-    conn.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = :revision"), {"revision": revision})

@@ -62,6 +62,8 @@ def figure(key: int) -> Response:
     job = job_or_404(conn, key)
     if job.n_slices == 0:
         return jsonify({"plots": [], "notes": [_TOO_SHORT]})
+    if not job.detail:
+        return jsonify({"plots": [], "notes": [_PRUNED]})
     return jsonify(_figure(job, wanted))
 
 
@@ -70,6 +72,9 @@ def _time(job: JobRow) -> list[TimePart]:
     return time_parts(data.frames, data.covered_ns)
 
 
+_PRUNED = (
+    "The slices of this job are older than the site keeps them, so there is no time line; the tables are complete."
+)
 _TOO_SHORT = "The job ended before its first slice was closed, so there is no time line. The tables below are complete."
 
 
