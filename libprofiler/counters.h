@@ -72,6 +72,10 @@ extern __thread struct xw_thread_state xw_thread XW_HIDDEN __attribute__((tls_mo
 struct xw_hot {
     uint64_t generation;   /* 0: not set up; the lowest bits are enum xw_clock */
     uint64_t helper_after; /* tick from which on a wrapper tries to start the helper; ~0: never (again) */
+    /* What calls that wait for other ranks look at; zeros in most programs and most of the time. */
+    uint32_t watches_sites; /* call sites are counted, or cut (recurring.h) */
+    uint64_t pending;       /* slots of requests whose completion ends a segment (mpi/pending.h) */
+    uint64_t persistent;    /* slots of persistent requests that can be started to become such */
 };
 extern struct xw_hot xw_hot XW_HIDDEN;
 

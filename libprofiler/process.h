@@ -12,6 +12,7 @@
 #include "file_table.h"
 #include "papi.h"
 #include "perf.h"
+#include "recurring.h"
 #include "segment_store.h"
 #include "slice.h"
 #include "spool.h"
@@ -46,13 +47,15 @@ struct xw_processor_reading {
     uint64_t cpu_ns, counters[XW_PAPI_N];
 };
 
-/* The segments of the thread that called MPI_Init; only that thread writes, but for the log's chunks. */
+/* The segments of the thread that called MPI_Init; only that thread writes, but for the log's chunks and `missed`. */
 struct xw_segments {
     struct xw_thread_block *block; /* of that thread; NULL: segments are off */
-    uint64_t index;                /* of the segment that runs */
-    uint64_t boundary_tick;        /* when the closing collective began */
-    uint64_t cpu_read_tick;        /* when the CPU clock was read last */
+    uint64_t world, site;          /* position of the segment that runs (segment_store.h) */
+    uint32_t missed;               /* world-sized collectives that have ended and not yet cut */
     uint32_t has_counters;
+    uint64_t boundary_tick;                      /* when the closing call began */
+    uint64_t boundary_p2p_ticks;                 /* point-to-point time until then */
+    uint64_t cpu_read_tick;                      /* when the CPU clock was read last */
     struct xw_quad posix;                        /* the thread's calls outside MPI, as of the last cut after one */
     struct xw_segment_reading begin;             /* where the running segment began */
     struct xw_processor_reading processor_begin; /* the same, for the processor */
@@ -79,6 +82,7 @@ struct xw_process {
     struct xw_snapshot snapshot;
     uint8_t payload[XW_SLICE_MAX_PAYLOAD];
     char scratch[4096];
+    struct xw_recurring recurring; /* belongs to the segments' thread */
     uint64_t files[XW_N_FILES]; /* which it reads and writes; the file gets a copy with each slice */
     struct xw_descriptor descriptor[XW_ACCESS_FDS];
 };
@@ -115,7 +119,7 @@ void xw_process_calibrate(struct xw_process *process) XW_HIDDEN;
 /* Mark the blocks of threads that have ended, so that others may take them over. Any thread. */
 void xw_process_retire_blocks(struct xw_process *process) XW_HIDDEN;
 
-/* Keep room for segments. By the helper, or by another thread while there is none. */
+/* Keep room for segments. By the helper, and once by the thread whose they are. */
 void xw_process_make_segment_room(struct xw_process *process) XW_HIDDEN;
 /* Keep some thread blocks free, and room in the logs. Helper only. */
 void xw_process_make_room(struct xw_process *process) XW_HIDDEN;

@@ -20,6 +20,20 @@ void xw_segment_site(unsigned function, const void *return_address)
 
 /* --- readings --- */
 
+/* The process, if the calling thread is the one whose segments these are. */
+static struct xw_process *mine(void)
+{
+    struct xw_process *process = xw_process;
+    return process && xw_has_own_block() && process->segments.block == xw_thread.block ? process : NULL;
+}
+
+int xw_segment_is_mine(void) { return mine() != NULL; }
+
+static uint64_t p2p_ticks(const struct xw_thread_block *block)
+{
+    return block->group[XW_G_MPI_P2P].ticks + block->group[XW_G_MPI_WAIT].ticks;
+}
+
 /* All POSIX and stdio calls of the thread outside MPI. Most segments have none, and then they cost nothing. */
 static void sum_posix(struct xw_thread_block *block, struct xw_quad *sum)
 {
@@ -48,7 +62,7 @@ static void read_counters(struct xw_segments *segments, struct xw_segment_readin
     const struct xw_quad *io = &block->group[XW_G_MPI_IO];
     now->p2p_calls = p2p->calls + wait->calls;
     now->p2p_bytes = p2p->bytes_out + p2p->bytes_in;
-    now->p2p_ticks = p2p->ticks + wait->ticks;
+    now->p2p_ticks = p2p_ticks(block);
     now->io_calls = posix->calls + io->calls;
     now->io_bytes = posix->bytes_out + posix->bytes_in + io->bytes_out + io->bytes_in;
     now->io_ticks = posix->ticks + io->ticks;
@@ -82,11 +96,6 @@ static void read_processor(struct xw_segments *segments, struct xw_processor_rea
         segments->has_counters = 0;
 }
 
-static int is_owner(const struct xw_process *process)
-{
-    return process && xw_has_own_block() && process->segments.block == xw_thread.block;
-}
-
 void xw_segment_start(void)
 {
     struct xw_process *process = xw_process;
@@ -99,16 +108,18 @@ void xw_segment_start(void)
     read_processor(segments, &segments->processor_begin, 0, 1);
     segments->processor_end = segments->processor_begin;
     read_counters(segments, &segments->begin);
+    __atomic_store_n(&xw_hot.watches_sites, 1, __ATOMIC_RELAXED);
     xw_heartbeat_wake(); /* for room in the log */
 }
 
 void xw_segment_boundary(void)
 {
-    struct xw_process *process = xw_process;
-    if (!is_owner(process))
+    struct xw_process *process = mine();
+    if (!process)
         return;
     struct xw_segments *segments = &process->segments;
     segments->boundary_tick = xw_tick();
+    segments->boundary_p2p_ticks = p2p_ticks(segments->block);
     const uint64_t stretch_ns = xw_ticks_to_ns(segments->boundary_tick - segments->begin.tick);
     read_processor(segments, &segments->processor_end, segments->processor_begin.cpu_ns + stretch_ns,
                    stretch_ns >= SHORT_STRETCH_NS);
@@ -118,24 +129,32 @@ void xw_segment_boundary(void)
 
 static uint64_t rise(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
-/* The segment that ends with the reading `now`. */
+/*
+ * The segment that ends with the reading `now`.
+ *
+ * A wait that ends a collective is communication of all, not from point to point.
+ */
 static struct xw_segment_row finished(const struct xw_segments *segments, const struct xw_segment_reading *now,
-                                      unsigned function)
+                                      unsigned function, int ended_by_site)
 {
     const struct xw_segment_reading *begin = &segments->begin;
     const struct xw_processor_reading *from = &segments->processor_begin, *to = &segments->processor_end;
     const uint64_t sites = now->site_hash - begin->site_hash;
-    struct xw_segment_row row = {.world = segments->index,
+    const uint64_t p2p_before = segments->boundary_p2p_ticks - begin->p2p_ticks;
+    const uint64_t waited = ended_by_site ? 0 : now->p2p_ticks - segments->boundary_p2p_ticks;
+    struct xw_segment_row row = {.world = segments->world,
+                                 .site = segments->site,
                                  .count = 1,
                                  .start_tick = begin->tick,
                                  .function = function,
-                                 .signature = (uint32_t)(sites ^ sites >> 32)};
+                                 .signature = (uint32_t)(sites ^ sites >> 32),
+                                 .ended_by_site = (uint32_t)ended_by_site};
     uint64_t *value = row.value;
     value[XW_SEG_DURATION] = now->tick - begin->tick;
-    value[XW_SEG_P2P_TIME] = now->p2p_ticks - begin->p2p_ticks;
-    value[XW_SEG_COLL_TIME] = now->coll_ticks - begin->coll_ticks;
+    value[XW_SEG_P2P_TIME] = now->p2p_ticks - begin->p2p_ticks - waited;
+    value[XW_SEG_COLL_TIME] = now->coll_ticks - begin->coll_ticks + waited;
     value[XW_SEG_IO_TIME] = now->io_ticks - begin->io_ticks;
-    value[XW_SEG_CPU_TIME] = rise(xw_ticks_to_ns(now->p2p_ticks - begin->p2p_ticks), rise(from->cpu_ns, to->cpu_ns));
+    value[XW_SEG_CPU_TIME] = rise(xw_ticks_to_ns(p2p_before), rise(from->cpu_ns, to->cpu_ns));
     value[XW_SEG_INSTRUCTIONS] = rise(from->counters[XW_PAPI_INSTRUCTIONS], to->counters[XW_PAPI_INSTRUCTIONS]);
     value[XW_SEG_FLOPS] = rise(from->counters[XW_PAPI_FLOPS], to->counters[XW_PAPI_FLOPS]);
     value[XW_SEG_P2P_CALLS] = now->p2p_calls - begin->p2p_calls;
@@ -152,32 +171,83 @@ static void begin_next(struct xw_segments *segments, const struct xw_segment_rea
 {
     const uint64_t inside_ns = xw_ticks_to_ns(now->tick - segments->boundary_tick);
     const int stale = xw_ticks_to_ns(now->tick - segments->cpu_read_tick) >= CPU_READING_MAX_AGE_NS;
-    segments->index++;
     segments->begin = *now;
     read_processor(segments, &segments->processor_begin, segments->processor_end.cpu_ns + inside_ns,
                    inside_ns >= SHORT_COLLECTIVE_NS || stale);
 }
 
-void xw_segment_cut(unsigned function)
+/* Segments without extent, for collectives that have ended with the cut at this tick. */
+static void add_empty(struct xw_process *process, unsigned function, uint64_t tick, uint32_t n)
 {
-    struct xw_process *process = xw_process;
-    if (!is_owner(process))
+    struct xw_segment_row row = {.count = 1, .start_tick = tick, .function = function};
+    for (uint32_t i = 0; i < n; i++) {
+        row.world = process->segments.world++;
+        xw_segment_store_add(process, &row);
+    }
+}
+
+void xw_segment_cut(unsigned function, uint32_t collectives)
+{
+    struct xw_process *process = mine();
+    if (!process)
         return;
     struct xw_segments *segments = &process->segments;
     struct xw_segment_reading now;
     read_counters(segments, &now);
-    const struct xw_segment_row row = finished(segments, &now, function);
+    const struct xw_segment_row row = finished(segments, &now, function, 0);
     xw_segment_store_add(process, &row);
+    segments->world++;
+    segments->site = 0;
+    if (!xw_recurring_world_cut(&process->recurring))
+        __atomic_store_n(&xw_hot.watches_sites, 0, __ATOMIC_RELAXED);
+    if (XW_UNLIKELY(__atomic_load_n(&segments->missed, __ATOMIC_RELAXED)))
+        collectives += __atomic_exchange_n(&segments->missed, 0, __ATOMIC_RELAXED);
+    add_empty(process, function, now.tick, collectives - 1);
+    begin_next(segments, &now);
+}
+
+void xw_segment_missed(uint32_t collectives)
+{
+    struct xw_process *process = xw_process;
+    if (process)
+        __atomic_fetch_add(&process->segments.missed, collectives, __ATOMIC_RELAXED);
+}
+
+uint32_t xw_segment_pass(unsigned function, const void *return_address)
+{
+    struct xw_process *process = mine();
+    if (!process)
+        return 0;
+    const uint32_t passages = xw_recurring_pass(&process->recurring, xw_call_site(function, return_address));
+    if (passages)
+        xw_segment_boundary();
+    return passages;
+}
+
+void xw_segment_cut_at_site(unsigned function, uint32_t passages)
+{
+    struct xw_process *process = mine();
+    if (!process)
+        return;
+    struct xw_segments *segments = &process->segments;
+    struct xw_segment_reading now;
+    read_counters(segments, &now);
+    struct xw_segment_row row = finished(segments, &now, function, 1);
+    row.count = passages;
+    xw_segment_store_add(process, &row);
+    segments->site += passages;
+    xw_recurring_cut(&process->recurring, xw_ticks_to_ns(now.tick));
     begin_next(segments, &now);
 }
 
 void xw_segment_finish(unsigned function)
 {
-    struct xw_process *process = xw_process;
+    struct xw_process *process = mine();
     xw_segment_boundary();
-    xw_segment_cut(function);
-    if (is_owner(process))
-        xw_segment_store_finish(process);
+    xw_segment_cut(function, 1);
     if (process)
-        process->segments.block = NULL;
+        xw_segment_store_finish(process);
+    __atomic_store_n(&xw_hot.watches_sites, 0, __ATOMIC_RELAXED);
+    if (xw_process)
+        xw_process->segments.block = NULL;
 }

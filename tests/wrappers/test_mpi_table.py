@@ -205,9 +205,24 @@ def test_names_fit_their_room() -> None:
     assert max(len(f"P{symbol}") for symbol in FORMS) < generate.NAME_SIZE
 
 
-def test_boundaries_are_the_blocking_synchronising_collectives() -> None:
+def test_boundaries_are_the_synchronising_collectives_in_all_three_forms() -> None:
     names = "Barrier Allreduce Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce_scatter Reduce_scatter_block"
-    assert {f.name for f in FUNCTIONS if f.boundary} == {f"MPI_{n}" for n in names.split()}
+    boundaries = {f.name: {a.name for a in f.args} for f in FUNCTIONS if f.boundary}
+    blocking = {f"MPI_{n}" for n in names.split()}
+    nonblocking = {f"MPI_I{n.lower()}" for n in names.split()}
+    persistent = {f"MPI_{n}_init" for n in names.split()}
+    assert set(boundaries) == blocking | nonblocking | persistent
+    for name, args in boundaries.items():
+        assert ("request" in args, "info" in args) == (name not in blocking, name in persistent), name
+
+
+def test_waits_tests_and_starts_are_marked() -> None:
+    completing = {"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"}
+    assert {f.name for f in FUNCTIONS if f.completes} == {f"MPI_{n}" for n in completing}
+    assert {f.name for f in FUNCTIONS if f.starts} == {"MPI_Start", "MPI_Startall"}
+    assert {f.name for f in FUNCTIONS if f.forgets} == {"MPI_Request_free", "MPI_Cancel"}
+    polls = {f.name for f in FUNCTIONS if f.recurs and any(a.name in ("flag", "request", "outcount") for a in f.args)}
+    assert polls == {"MPI_Wait"}
 
 
 def test_what_lammps_and_hpcc_call_is_wrapped() -> None:

@@ -12,6 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import hooks
 from rows import Form, Function, load
 from rules import Rule
 
@@ -48,7 +49,7 @@ def body_prototype(form: Form) -> str:
 
 
 def body(form: Form) -> str:
-    """The one shape of all wrappers: enter, forward, bytes after success, call site, leave, cut."""
+    """The one shape of all wrappers: enter, forward, bytes after success, call site, leave; segments around it."""
     function = form.function
     row = f"XW_F_{function.name}, XW_G_{function.group.upper()}"
     looks = function.group in NOT_HOT or function.boundary
@@ -60,12 +61,7 @@ def body(form: Form) -> str:
             "if (status == xw_mpi.status_ignore)",
             "    status = (xw_word)&own;",
         ]
-    if function.boundary:
-        lines += [
-            "int cuts = call.outermost && xw_mpi_is_world_sized(comm);",
-            "if (cuts)",
-            "    xw_segment_boundary();",
-        ]
+    lines += hooks.before(form)
     lines += [f"int error = real({_names(form)});"]
     lines += [f"uint64_t {way} = 0;" for way in function.rules]
     lines += ["if (call.outermost) {"]
@@ -79,8 +75,7 @@ def body(form: Form) -> str:
     lines += ["}"]
     out_in = ", ".join(way if way in function.rules else "0" for way in ("out", "in"))
     lines += [f"xw_leave{inlined}(call, {row}, {out_in});"]
-    if function.boundary:
-        lines += ["if (cuts && !error)", f"    xw_segment_cut(XW_F_{function.name});"]
+    lines += hooks.after(form)
     lines += ["return error;"]
     text = "\n".join(f"    {line}" for line in lines)
     return f"static inline __attribute__((always_inline)) {body_prototype(form)}\n{{\n{text}\n}}\n"
@@ -166,7 +161,7 @@ def special_header(functions: list[Function]) -> str:
 def source(functions: list[Function]) -> str:
     """mpi_wrappers.c."""
     forms = [form for f in functions for form in f.forms()]
-    includes = ("attach.h", "bytes.h", "seldom.h", "segment.h", "mpi_special.h", "table.h")
+    includes = ("attach.h", "bytes.h", "pending.h", "seldom.h", "segment.h", "mpi_special.h", "table.h")
     out = [BANNER, *[f'#include "{name}"' for name in includes], ""]
     out += ["enum row {", *[f"    R_{form.symbol}," for form in forms], "};", ""]
     for form in forms:

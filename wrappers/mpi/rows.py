@@ -16,7 +16,8 @@ KINDS = {
     "N": "count",
     "A": "array of counts",
 }
-KEYS = {"name", "layer", "group", "args", "large", "out", "in", "boundary", "hot", "special"}
+MARKS = ("boundary", "recurs", "completes", "starts", "forgets", "hot", "special")
+KEYS = {"name", "layer", "group", "args", "large", "out", "in", *MARKS}
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Function:
     large_args: tuple[Argument, ...] | None
     rules: dict[str, str]
     boundary: bool
+    recurs: bool
+    completes: bool
+    starts: bool
+    forgets: bool
     hot: bool
     special: bool
 
@@ -90,9 +95,7 @@ def function(row: dict) -> Function:
         args=args,
         large_args=args if large is True else _arguments(name, large) if large else None,
         rules={way: row[way] for way in ("out", "in") if way in row},
-        boundary=row.get("boundary", False),
-        hot=row.get("hot", False),
-        special=row.get("special", False),
+        **{mark: row.get(mark, False) for mark in MARKS},
     )
 
 
