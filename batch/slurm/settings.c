@@ -99,6 +99,15 @@ int cw_settings_take_list(struct cw_settings *settings, const char *words, char 
     return misunderstood;
 }
 
+void cw_settings_fill(struct cw_settings *settings, const struct cw_settings *other)
+{
+    if (settings->on == CW_NOT_SAID)
+        settings->on = other->on;
+    for (int i = 0; i < cw_n_words; i++)
+        if (!settings->values[i][0])
+            strcpy(settings->values[i], other->values[i]);
+}
+
 const char *cw_settings_value(const struct cw_settings *settings, const char *name)
 {
     for (int i = 0; i < cw_n_words; i++)

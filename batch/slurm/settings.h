@@ -33,6 +33,9 @@ int cw_settings_take(struct cw_settings *settings, const char *word, enum cw_spe
 /* Take in words separated by commas. Returns how many were not understood; `bad` receives the first of them. */
 int cw_settings_take_list(struct cw_settings *settings, const char *words, char *bad, unsigned long size);
 
+/* Take over from `other` what was not said. */
+void cw_settings_fill(struct cw_settings *settings, const struct cw_settings *other);
+
 /* The value of a word; "" when it was not said. */
 const char *cw_settings_value(const struct cw_settings *settings, const char *name);
 

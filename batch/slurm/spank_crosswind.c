@@ -50,11 +50,13 @@ static struct spank_option option = {
     .cb = option_given,
 };
 
+/* What is wrong with plugstack.conf goes to the log of the node; users are told only if they ask (-v). */
 static void read_site(int n, char **words)
 {
+    void (*say)(const char *, ...) = spank_context() == S_CTX_REMOTE ? slurm_info : slurm_verbose;
     for (int i = 0; i < n; i++)
         if (!cw_settings_take(&site, words[i], CW_SITE))
-            slurm_info("crosswind: '%s' in plugstack.conf is not understood and ignored", words[i]);
+            say("crosswind: '%s' in plugstack.conf is not understood and ignored", words[i]);
 }
 
 int slurm_spank_init(spank_t spank, int n, char **words)
@@ -122,16 +124,18 @@ static const char *task_variable(spank_t spank, const char *name, char *value, i
 }
 
 /*
- * With --export=NONE slurmstepd does not hand the option of a batch job to the plugin, though the environment of its
- * script has it, for the srun in it.
+ * The option of the batch job holds where that of the step says nothing. With --export=NONE slurmstepd does not hand it
+ * to the plugin; what srun reads it from is in the environment all the same.
  */
 static void take_option_of_the_batch_job(spank_t spank)
 {
     static const char *const names[] = {"SLURM_SPANK__SLURM_SPANK_OPTION_crosswind_crosswind",
                                         "_SLURM_SPANK_OPTION_crosswind_crosswind"};
+    struct cw_settings of_job = {0};
     char words[CW_VALUE_SIZE], bad[8];
-    for (size_t i = 0; i < sizeof names / sizeof *names && user.on == CW_NOT_SAID; i++)
-        cw_settings_take_list(&user, task_variable(spank, names[i], words, sizeof words), bad, sizeof bad);
+    for (size_t i = 0; i < sizeof names / sizeof *names && of_job.on == CW_NOT_SAID; i++)
+        cw_settings_take_list(&of_job, task_variable(spank, names[i], words, sizeof words), bad, sizeof bad);
+    cw_settings_fill(&user, &of_job);
 }
 
 static void preload(spank_t spank, enum cw_switch decided)

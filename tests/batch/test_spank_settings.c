@@ -73,6 +73,19 @@ static void test_words_of_a_user(void **state)
     assert_memory_equal(&wrong, &none, sizeof none);
 }
 
+static void test_what_a_step_says_is_completed_by_its_job(void **state)
+{
+    (void)state;
+    char bad[8];
+    struct cw_settings step = {0}, job = {0};
+    cw_settings_take_list(&step, "digest=full", bad, sizeof bad);
+    cw_settings_take_list(&job, "off,slice=2s,digest=off", bad, sizeof bad);
+    cw_settings_fill(&step, &job);
+    assert_int_equal(step.on, CW_ON);
+    assert_string_equal(cw_settings_value(&step, "digest"), "full");
+    assert_string_equal(cw_settings_value(&step, "slice"), "2s");
+}
+
 static void test_who_wins(void **state)
 {
     (void)state;
@@ -90,6 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_of_a_site),
         cmocka_unit_test(test_words_of_a_user),
+        cmocka_unit_test(test_what_a_step_says_is_completed_by_its_job),
         cmocka_unit_test(test_who_wins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,216 @@
+"""The simulated Slurm cluster of tests/cluster/slurm-up.sh, as the tests see it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from support.preload import BUILD, LIBRARY, ROOT
+
+SCRIPTS = ROOT / "tests" / "cluster"
+PLUGIN = BUILD / "spank_crosswind.so"
+USERS = ("cw-alice", "cw-bob")
+NEEDED = ("slurmctld", "slurmd", "munged", "ip", "nsenter", "unshare", "runuser", "useradd")
+LOCK = Path("/run/lock/crosswind-test-cluster")
+SLICE_NS = 500_000_000
+
+
+def why_not() -> str:
+    """Why there can be no cluster on this machine, and the way out; nothing when there can."""
+    if os.geteuid() != 0:
+        return "a simulated cluster needs root (run make test-cluster as root)"
+    missing = [name for name in NEEDED if shutil.which(name) is None]
+    if missing:
+        return f"{', '.join(missing)} not installed (make test-cluster installs tools/setup/apt-packages-cluster.txt)"
+    if not PLUGIN.exists():
+        return f"{PLUGIN} was not built: install libslurm-dev and build again"
+    probe = ["unshare", "--cgroup", "--uts", "--mount", "--pid", "--net", "--fork", "true"]
+    if subprocess.run(probe, capture_output=True).returncode != 0:
+        return "this machine allows no namespaces (a container without privileges?)"
+    return ""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running cluster. state: where all of it lies. local: a directory that is each node's own, seen on the node."""
+
+    state: Path
+
+    @property
+    def local(self) -> Path:
+        """Each node's own disk, as the node sees it."""
+        return self.state / "local"
+
+    @property
+    def work(self) -> Path:
+        """Shared by all, for jobs to write to."""
+        return self.state / "work"
+
+    def spool_of(self, node: str) -> Path:
+        """A node's spool directory, seen from outside the node."""
+        return self.state / "nodes" / node / "local" / "spool"
+
+    def events(self, copy: str) -> Path:
+        """One of the directories into which every event goes."""
+        return self.state / f"events-{copy}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What commands need to find the cluster; nothing of Crosswind's own."""
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("CROSSWIND_", "SLURM_", "LD_PRELOAD"))}
+        return {**clean, "SLURM_CONF": str(self.state / "etc" / "slurm.conf"), "HOME": "/tmp"}
+
+    def run(self, *command: str | Path, user: str = "root", timeout: float = 120, check: bool = True) -> str:
+        """Run a command outside the nodes, as on a login node; its standard output and error."""
+        words = [str(word) for word in command]
+        if user != "root":
+            words = ["runuser", "-u", user, "--", *words]
+        done = subprocess.run(
+            words, env=self.environment, cwd=self.work, capture_output=True, timeout=timeout, errors="replace"
+        )
+        output = done.stdout + done.stderr
+        assert done.returncode == 0 or not check, (words, done.returncode, output[-2000:])
+        return output
+
+    def submit(self, user: str, script: str, *options: str) -> int:
+        """Submit a batch script; the job's id. Its output goes to work/ID.out."""
+        path = self.work / f"script-{time.monotonic_ns()}.sh"
+        path.write_text(f"#!/bin/bash\n{script}\n")
+        path.chmod(0o755)
+        output = ("--output=%j.out", "--open-mode=append")
+        answer = self.run("sbatch", "--parsable", *output, *options, path, user=user)
+        return int(answer.splitlines()[-1].partition(";")[0])
+
+    def output(self, job: int) -> str:
+        """What a batch job printed."""
+        return (self.work / f"{job}.out").read_text(errors="replace")
+
+    def queue(self) -> dict[int, dict]:
+        """All jobs that Slurm knows, as squeue's JSON has them."""
+        answer = self.run("squeue", "--json", "--states=all")
+        return {row["job_id"]: row for row in json.loads(answer[answer.index("{") :])["jobs"]}
+
+    def wait(self, jobs: Sequence[int], states: str = "ended", timeout: float = 60) -> dict[int, str]:
+        """Wait until all jobs are in one of the states (separated by |; ended: all but those of living jobs)."""
+        living = {"PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED"}
+        end = time.monotonic() + timeout
+        while True:
+            now = {job: row["job_state"] for job, row in self.queue().items() if job in set(jobs)}
+            if all(s not in living if states == "ended" else s in states.split("|") for s in now.values()):
+                return now
+            assert time.monotonic() < end, f"not {states} within {timeout} s: {now}"
+            time.sleep(0.3)
+
+    def kill_node(self, node: str) -> None:
+        """The node is gone from one moment to the next, with every process on it."""
+        os.kill(int((self.state / "run" / f"init-{node}.pid").read_text()), signal.SIGKILL)
+
+    def revive(self) -> None:
+        """Start what is missing."""
+        script([SCRIPTS / "slurm-up.sh", self.state], self.environment)
+
+    def collect(self, node: str, url: str, *options: str) -> None:
+        """`crosswind collect --once` on a node, which sees the node's processes and its spool directory."""
+        init = (self.state / "run" / f"init-{node}.pid").read_text().strip()
+        spool = self.local / "spool"
+        if not self.spool_of(node).exists():
+            return  # no job ran there
+        enter = ["nsenter", "--target", init, "--pid", "--mount", "--uts"]
+        collect_once(spool, url, *options, before=enter)
+
+
+def collect_once(spool: Path, url: str, *options: str, before: Sequence[str] = ()) -> None:
+    """`crosswind collect --once`; every file could be read."""
+    command = [
+        *before,
+        sys.executable,
+        "-m",
+        "crosswind.tools",
+        "collect",
+        "--spool",
+        str(spool),
+        "--db",
+        url,
+        "--once",
+    ]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, (command, done.stdout[-2000:], done.stderr[-2000:])
+
+
+def script(command: Sequence[str | Path], environment: dict[str, str]) -> None:
+    """Run one of the cluster's scripts. Its output goes to a file: what it starts keeps it open."""
+    with tempfile.TemporaryFile("w+") as log:
+        done = subprocess.run([str(c) for c in command], env=environment, stdout=log, stderr=log, timeout=120)
+        log.seek(0)
+        assert done.returncode == 0, log.read()[-3000:]
+
+
+@contextmanager
+def running_cluster(plugstack: str = "") -> Iterator[Cluster]:
+    """A cluster of two nodes with two users, gone at the end. Skips where there can be none.
+
+    plugstack: further words for the plugin. One cluster at a time on a machine.
+    """
+    reason = why_not()
+    if reason:
+        pytest.skip(reason)
+    with open(LOCK, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        cluster = Cluster(Path(tempfile.mkdtemp(prefix="crosswind-cluster-", dir="/tmp")))
+        with _users():
+            try:
+                _prepare(cluster)
+                plugin = f"optional {PLUGIN} lib={LIBRARY} spool={cluster.local}/spool {plugstack}"
+                environment = {**cluster.environment, "SLURM_PLUGSTACK": plugin, "SLURM_EXTRA": _hooks(cluster)}
+                script([SCRIPTS / "slurm-up.sh", cluster.state], environment)
+                yield cluster
+            finally:
+                script([SCRIPTS / "slurm-down.sh", cluster.state], cluster.environment)
+                shutil.rmtree(cluster.state, ignore_errors=True)
+
+
+def _prepare(cluster: Cluster) -> None:
+    slurm = pwd.getpwnam("slurm")
+    cluster.state.chmod(0o755)
+    cluster.work.mkdir()
+    cluster.work.chmod(0o1777)
+    for copy in ("sqlite", "postgresql"):
+        cluster.events(copy).mkdir(mode=0o700)
+        os.chown(cluster.events(copy), slurm.pw_uid, slurm.pw_gid)
+
+
+def _hooks(cluster: Cluster) -> str:
+    """Lines for slurm.conf: every event is told twice, so that two databases can have it."""
+    hook = cluster.state / "job_event.sh"
+    events = [f"{ROOT}/batch/slurm/job_event.sh {cluster.events(copy)}" for copy in ("sqlite", "postgresql")]
+    hook.write_text("#!/bin/sh\n" + "\n".join(events) + "\n")
+    hook.chmod(0o755)
+    return f"PrologSlurmctld={hook}\nJobCompType=jobcomp/script\nJobCompLoc={hook}\n"
+
+
+@contextmanager
+def _users() -> Iterator[None]:
+    """The two users, made where they are not there and removed again."""
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    made = [name for name in USERS if name not in known]
+    for name in made:
+        subprocess.run(["useradd", "--no-create-home", name], check=True, capture_output=True)
+    try:
+        yield
+    finally:
+        for name in made:
+            subprocess.run(["userdel", name], check=False, capture_output=True)
