@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi lint format bench accuracy accuracy-simulated accuracy-real accuracy-docs fuzz stress generate clean
+.PHONY: help setup build demo test test-abi test-kill lint format bench accuracy accuracy-simulated accuracy-real accuracy-docs fuzz stress generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +57,9 @@ fuzz: setup ## feed the readers with broken files for a minute (FUZZ_SECONDS=60)
 
 stress: build ## threads, forks, signals and I/O under the library, exactly counted (STRESS_SECONDS=60)
 	@$(STEP) "stress" $(PYTHON) tests/harm/run_stress.py --seconds $(or $(STRESS_SECONDS),60)
+
+test-kill: setup ## kill collectors a few hundred times while jobs run (KILLS=300), on both databases
+	@CROSSWIND_KILLS=$(or $(KILLS),300) $(PYTHON) -m pytest -q -s tests/collector/test_kill.py
 
 generate: setup ## make the generated files anew from the metric tables
 	@$(PYTHON) libprofiler/spec/generate.py --python libprofiler/python/metrics.py --docs docs/metrics.md

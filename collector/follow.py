@@ -46,6 +46,7 @@ class Quota:
 class Entry:
     """One file. peek: None while it has no header. reason: why it cannot be loaded. due_ns: when to look again.
     first_ns, news_ns: when we first saw it and when it last had news. alive: whether /proc had its process then.
+    stuck: it cannot be moved away either.
     """
 
     path: Path
@@ -57,6 +58,7 @@ class Entry:
     due_ns: int = 0
     news_ns: int = 0
     alive: bool = False
+    stuck: bool = False
 
 
 @dataclass

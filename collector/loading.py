@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -101,9 +101,11 @@ class Loading:
             else:
                 self.claims.of(read).finish(read, delete=self.delete)
 
-    def load_running(self, members: Sequence[File]) -> None:
-        """Load what a running step has so far, without an estimate; its files are not touched. Raises DatabaseError."""
-        why = self._load(members, [], None)
+    def load_running(self, members: Sequence[File], running: Collection[str] = ()) -> None:
+        """Load what a running step has so far, without an estimate; its files are not touched. running: paths of
+        processes that are not seen here but still run. Raises DatabaseError.
+        """
+        why = self._load(members, [], None, running)
         if why:
             self.report.refused.append((members[0].path, why[0]))
             self.report.kinds[why[1]] += 1
@@ -134,11 +136,15 @@ class Loading:
         return taken
 
     def _load(
-        self, files: Sequence[File], dropped: list[tuple[str, str]], evaluate: Evaluate | None
+        self,
+        files: Sequence[File],
+        dropped: list[tuple[str, str]],
+        evaluate: Evaluate | None,
+        running: Collection[str] = (),
     ) -> tuple[str, str] | None:
         """Merge and load the files of one step; why not, and of which kind that is."""
         try:
-            profile = self._merge(files, dropped)
+            profile = self._merge(files, dropped, running)
             found = self._evaluation(profile, evaluate)
             result = load_profile(self.engine, profile, evaluation=found, cluster=self.cluster)
         except FormatError as error:
@@ -158,12 +164,12 @@ class Loading:
         )
         return None
 
-    def _merge(self, files: Sequence[File], dropped: list[tuple[str, str]]) -> Profile:
+    def _merge(self, files: Sequence[File], dropped: list[tuple[str, str]], running: Collection[str]) -> Profile:
         """The profile of one step. Raises FormatError, also for what the merging did not foresee: the rest has to go
         on.
         """
         try:
-            profile = merge_files(files, dropped)
+            profile = merge_files(files, dropped, running=running)
         except (ValueError, ArithmeticError, LookupError, MemoryError) as error:
             raise FormatError(files[0].path, f"cannot be merged ({type(error).__name__}: {error})") from error
         origins = ((str(self.claims.origin(Path(path))), why) for path, why in profile.dropped_files)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
-import signal
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from crosswind.tools.collect_daemon import run_daemon
 from crosswind.tools.database import db_option
 from crosswind.tools.evaluation import evaluate, evaluate_again
 from crosswind.tools.output import one_line, step
@@ -34,11 +32,16 @@ __all__ = ["collect_command"]
 @db_option(required=True)
 @click.option("--once", is_flag=True, help="Collect what is finished and end.")
 @click.option(
-    "--interval", type=click.FloatRange(min=0.1), default=30.0, show_default=True, help="Seconds between looks."
+    "--interval", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Seconds between looks."
+)
+@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics in Prometheus form on this port.")
+@click.option("--metrics-address", default="127.0.0.1", show_default=True, help="Address to serve the metrics on.")
+@click.option(
+    "--memory", type=click.FloatRange(min=0), default=4.0, show_default=True, help="GiB it may ask for; 0: any amount."
 )
 @click.option("--delete", is_flag=True, help="Remove loaded spool files instead of moving them to done/.")
 @click.option("--estimate-again", is_flag=True, help="First make the estimates of all jobs in the database anew.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON, one line a look.")
+@click.option("--json", "as_json", is_flag=True, help="With --once: print what was done as JSON.")
 @click.pass_context
 def collect_command(
     ctx: click.Context,
@@ -47,15 +50,18 @@ def collect_command(
     db: str,
     once: bool,
     interval: float,
+    metrics_port: int | None,
+    metrics_address: str,
+    memory: float,
     delete: bool,
     estimate_again: bool,
     as_json: bool,
 ) -> None:
-    """Load finished spool files and PROFILES (.xwp) into a database, with their estimates.
+    """Load spool files and PROFILES (.xwp) into a database, with their estimates.
 
-    Loading again what is there already changes nothing. Files that cannot be read are moved to refused/. Without
-    --once it looks again at every interval, until SIGTERM or SIGINT. With --once the exit code is 1 if a file was
-    refused.
+    Loading again what is there already changes nothing. Files that cannot be read are moved to refused/. With --once
+    it loads the jobs that are over and ends, with exit code 1 if a file was refused. Without it runs until SIGTERM or
+    SIGINT: running jobs are kept up to date while they run; it logs key=value lines on stderr.
 
     \b
     Example: crosswind collect --spool /dev/shm/crosswind --db sqlite:///crosswind.db --once
@@ -64,18 +70,18 @@ def collect_command(
 
     if not profiles and not spools and not estimate_again:
         raise click.UsageError("nothing to collect: name a directory with --spool, or .xwp files")
+    if as_json and spools and not once:
+        raise click.UsageError("--json goes with --once: the daemon logs key=value lines on stderr")
     engine = open_database(db)
     if estimate_again:
         _estimate_again(engine)
-    look = functools.partial(_look, engine, spools, delete, as_json)
     refused = _load_files(engine, profiles, as_json)
-    if once or not spools:
-        refused += look() if spools else 0
-        ctx.exit(1 if refused else 0)
-    stop = _stop_on_signals()
-    while not stop.is_set():
-        look()
-        stop.wait(interval)
+    if spools and not once:
+        metrics = None if metrics_port is None else (metrics_address, metrics_port)
+        run_daemon(engine, spools, interval_s=interval, delete=delete, metrics=metrics, memory_gib=memory)
+        return
+    refused += _look(engine, spools, delete, as_json) if spools else 0
+    ctx.exit(1 if refused else 0)
 
 
 def _estimate_again(engine: Engine) -> None:
@@ -127,10 +133,3 @@ def _load_files(engine: Engine, paths: tuple[Path, ...], as_json: bool) -> int:
             state = f"loaded as job {result.job_key}" if result.loaded else f"job {result.job_key} has it already"
             click.echo(one_line(f"{path}: {state}: {result.slices} slices"))
     return refused
-
-
-def _stop_on_signals() -> threading.Event:
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    return stop

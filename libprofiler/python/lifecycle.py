@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,10 +68,12 @@ def endings(
     machine: Machine | None = None,
     now_ns: int | None = None,
     last_seen_ns: Mapping[str, int] | None = None,
+    running: Collection[str] = (),
 ) -> list[Ending]:
     """The ending of each process of a job step, in the order of `files`; logs: the short processes of the step.
 
-    last_seen_ns: when the caller last saw a process alive, by path. now_ns: UTC, default the clock.
+    last_seen_ns: when the caller last saw a process alive, by path. running: paths of those that the caller takes to be
+    running somewhere, unless they say otherwise themselves. now_ns: UTC, default the clock.
     """
     machine = machine or Machine.this()
     now_ns = time.time_ns() if now_ns is None else now_ns
@@ -80,7 +82,12 @@ def endings(
     others_end = max((e.end_ns for e in known if e and not e.guessed), default=0)
     seen = last_seen_ns or {}
     return [
-        ending or Ending("killed", _last_sign(file, seen.get(file.path, 0), others_end, now_ns), guessed=True)
+        ending
+        or Ending(
+            "running" if file.path in running else "killed",
+            _last_sign(file, seen.get(file.path, 0), others_end, now_ns),
+            guessed=True,
+        )
         for file, ending in zip(files, known, strict=True)
     ]
 

@@ -6,7 +6,7 @@ import os
 import pwd
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -92,14 +92,17 @@ def merge_files(
     last_seen_ns: Mapping[str, int] | None = None,
     now_ns: int | None = None,
     machine: Machine | None = None,
+    running: Collection[str] = (),
 ) -> Profile:
-    """Merge files that were read and belong to one step (at least one). Raises FormatError when they are too much."""
+    """Merge files that were read and belong to one step (at least one). running: see lifecycle.endings. Raises
+    FormatError when they are too much.
+    """
     key = next(iter(group_by_step(files)))
     fitting, misfits = _fitting(files)
     spools = [f for f in fitting if isinstance(f, SpoolFile)]
     worlds = worlds_of(spools)
     logs = [f for f in fitting if isinstance(f, ShortLog)]
-    ends = endings(spools, logs, machine=machine, now_ns=now_ns, last_seen_ns=last_seen_ns)
+    ends = endings(spools, logs, machine=machine, now_ns=now_ns, last_seen_ns=last_seen_ns, running=running)
     rows = _rows(spools, ends, worlds, logs)
     if not rows:
         raise FormatError(files[0].path, "holds no process")

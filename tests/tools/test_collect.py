@@ -1,10 +1,14 @@
 """`crosswind collect`: files and spool directories into a database, once and in a loop."""
 
 import json
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.request
+from contextlib import contextmanager
 
 import pytest
 
@@ -90,24 +94,87 @@ def test_a_spool_directory_once(crosswind, environment, tmp_path, built):
     assert not list(spool.glob("**/*.xw?"))
 
 
-def test_the_loop_sees_new_files_and_ends_cleanly_at_sigterm(environment, tmp_path, built):
-    spool = spooled(environment, tmp_path, built, "first")
-    command = [sys.executable, "-m", "crosswind.tools", "collect", "--spool", str(spool), "--db", "sqlite:///x.db"]
+@contextmanager
+def daemon(environment, tmp_path, *arguments):
+    """`crosswind collect` on spool/ as a daemon; its log is process.stderr."""
+    command = [sys.executable, "-m", "crosswind.tools", "collect", "--spool", "spool", "--db", "sqlite:///x.db"]
     process = subprocess.Popen(
-        [*command, "--interval", "0.2"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+        [*command, "--interval", "0.2", *arguments], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
     )
     try:
-        assert "job first" in process.stdout.readline()
-        spooled(environment, tmp_path, built, "second")
-        assert "job second" in process.stdout.readline()
-        process.send_signal(signal.SIGTERM)
-        begin = time.monotonic()
-        assert process.wait(timeout=30) == 0
-        assert time.monotonic() - begin < 10
+        yield process
     finally:
         process.kill()
         process.communicate()
+
+
+def line_with(process, words):
+    """The next line of the log that has the words."""
+    for line in process.stderr:
+        if words in line:
+            return line
+    raise AssertionError(f"the daemon ended without a word of {words}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_daemon_sees_new_files_and_ends_cleanly(environment, tmp_path, built, number):
+    spooled(environment, tmp_path, built, "first")
+    with daemon(environment, tmp_path) as process:
+        loaded = line_with(process, "event=loaded")
+        assert re.fullmatch(
+            r"time=\S+Z level=info event=loaded kind=finished job=first step=\S+ user=\S+ changed=True "
+            r"processes=1 slices=\d+ lag_s=\S+\n",
+            loaded,
+        )
+        spooled(environment, tmp_path, built, "second")
+        assert "job=second" in line_with(process, "event=loaded")
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        assert process.poll() is None, "SIGHUP is nothing to it"
+        process.send_signal(number)
+        begin = time.monotonic()
+        assert process.wait(timeout=30) == 0
+        assert time.monotonic() - begin < 10
+        assert "event=stopped" in process.stderr.read()
     assert {job.job_id for job in jobs(tmp_path)} == {"first", "second"}
+    assert not list((tmp_path / "spool" / "claims").iterdir())
+
+
+def test_the_daemon_shows_its_metrics_on_loopback(environment, tmp_path, built):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    spool = spooled(environment, tmp_path, built, "first")
+    (spool / "a.0.1.1.xws").write_bytes(b"no spool file at all" * 1000)
+    with daemon(environment, tmp_path, "--metrics-port", str(port)) as process:
+        line_with(process, "event=loaded")
+        time.sleep(1)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            shown = answer.read().decode()
+    values = dict(line.rsplit(" ", 1) for line in shown.splitlines() if not line.startswith("#"))
+    assert float(values['crosswind_collector_loaded_steps_total{kind="finished"}']) == 1
+    assert float(values['crosswind_collector_refused_files_total{reason="unreadable"}']) == 1
+    assert float(values["crosswind_collector_looks_total"]) >= 2
+    assert float(values['crosswind_collector_look_duration_seconds_bucket{le="+Inf"}']) >= 2
+    assert float(values["crosswind_collector_followed_files"]) == 0
+
+
+def test_a_metrics_port_that_is_taken(crosswind, tmp_path):
+    (tmp_path / "spool").mkdir()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        result = crosswind("collect", "--spool", "spool", "--db", "sqlite:///x.db", "--metrics-port", port)
+    assert result.returncode == 1
+    assert "choose another port" in result.stderr
+
+
+def test_json_is_no_log(crosswind, tmp_path):
+    (tmp_path / "spool").mkdir()
+    result = crosswind("collect", "--spool", "spool", "--db", "sqlite:///x.db", "--json")
+    assert result.returncode == 2
+    assert "--once" in result.stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["--once"]])

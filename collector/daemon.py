@@ -1,0 +1,324 @@
+"""The daemon: follows spool directories, keeps running jobs up to date in the database, finishes what is over.
+
+Each look: what dead collectors had taken goes back; the directories are listed and files with news looked at; then the
+steps that are due are loaded in turn, one user after the other, until all are done or the look has taken long enough.
+All state that matters is in the files and the database: a daemon may die at any moment and any other goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from crosswind.collector.batch import BatchSystem, NoBatchSystem
+from crosswind.collector.claim import Claims, recover
+from crosswind.collector.counts import Counts
+from crosswind.collector.errors import SpoolError
+from crosswind.collector.fair import FairShare
+from crosswind.collector.follow import Entry, Follower, Quota
+from crosswind.collector.live import end_turns, take_turn
+from crosswind.collector.loading import CollectReport, Evaluate, Loading, name_of
+from crosswind.collector.log import log_event
+from crosswind.collector.spool import remove_unfinished
+from crosswind.db import DatabaseError
+from crosswind.profile.lifecycle import Machine
+from crosswind.profile.steps import StepKey, group_by_step, read_spools
+
+__all__ = ["Daemon", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """interval_s: between looks. budget_s: after this long a look loads nothing more. delete: instead of done/.
+    live_share: the part of the time that refreshing one running step may take. at_once: files of a step that are taken
+    and loaded together. early: ended processes of a running step are put away when there are so many.
+    """
+
+    interval_s: float = 2.0
+    budget_s: float = 5.0
+    delete: bool = False
+    cluster: str = ""
+    quota: Quota = field(default_factory=Quota)
+    live_share: float = 0.25
+    at_once: int = 4096
+    early: int = 256
+    longest_pause_s: float = 60.0
+
+
+@dataclass
+class _Known:
+    """What is known of a step from look to look. state: of its files, as they are in the database. Monotonic times:
+    due_since, not_before (after a failure), refresh_from (of a running one). failures: in a row.
+    """
+
+    state: str = ""
+    due_since: float = 0.0
+    not_before: float = 0.0
+    refresh_from: float = 0.0
+    failures: int = 0
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A step that is to be loaded. paths: of its files; state: None when they are to be taken. running: which of them
+    are of processes that may still run.
+    """
+
+    key: StepKey
+    paths: tuple[Path, ...]
+    state: str | None = None
+    running: frozenset[str] = frozenset()
+
+
+class Daemon:
+    """One collector. `run` works until the event is set; `look` is one round of it."""
+
+    def __init__(
+        self,
+        spools: Sequence[Path],
+        engine: Engine,
+        *,
+        settings: Settings | None = None,
+        evaluate: Evaluate | None = None,
+        batch: BatchSystem | None = None,
+        counts: Counts | None = None,
+        clock_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.spools = list(dict.fromkeys(spool.resolve() for spool in spools))
+        self.engine = engine
+        self.settings = settings or Settings()
+        self.evaluate = evaluate
+        self.counts = counts or Counts()
+        self.stop = threading.Event()
+        self._clock_ns = clock_ns
+        self._share: FairShare[_Due] = FairShare()
+        self._known: dict[StepKey, _Known] = {}
+        self._failures = 0  # of the database, in a row
+        self._logged = 0  # steps of this look's report
+        self._swept = 0.0
+        machine, batch = Machine.this(), batch or NoBatchSystem()
+        self._followers = {spool: Follower(spool, machine, batch, self.settings.quota) for spool in self.spools}
+
+    def run(self) -> None:
+        """Look again and again until `stop` is set; what is being loaded then is finished first."""
+        log_event(logging.INFO, "started", spools=",".join(map(str, self.spools)))
+        while not self.stop.is_set():
+            begin = time.monotonic()
+            try:
+                self.look()
+                self._failures = 0
+                pause = self.settings.interval_s
+            except DatabaseError as error:
+                pause = self._database_failed(error)
+            took = time.monotonic() - begin
+            self.stop.wait(max(pause - took, took * 0.2))
+        log_event(logging.INFO, "stopped", looks=self.counts.looks, loaded=self.counts.steps.total())
+
+    def look(self) -> CollectReport:
+        """One look. Raises DatabaseError; what was being loaded is back in the spool then."""
+        begin, now_ns = time.monotonic(), self._clock_ns()
+        recovered = sum(self._scan(follower, now_ns) for follower in self._followers.values())
+        with Claims(self.spools) as claims:
+            loading = Loading(
+                self.engine, claims, evaluate=self.evaluate, cluster=self.settings.cluster, delete=self.settings.delete
+            )
+            loading.report.recovered = recovered
+            try:
+                self._set_aside(loading, now_ns)
+                self._load(loading, self._due(now_ns, loading.report), begin)
+            finally:
+                self._account(loading.report, time.monotonic() - begin)
+        return loading.report
+
+    # --- what there is ---
+
+    def _scan(self, follower: Follower, now_ns: int) -> int:
+        """Bring a directory up to date; how many files of dead collectors went back into it."""
+        try:
+            recovered = recover(follower.spool)
+            if time.monotonic() - self._swept > self.settings.longest_pause_s:
+                remove_unfinished(follower.spool)
+                self._swept = time.monotonic()
+            follower.scan(now_ns)
+        except (SpoolError, OSError) as error:
+            self._failed("spool", spool=follower.spool, reason=error)
+            return 0
+        return recovered
+
+    def _set_aside(self, loading: Loading, now_ns: int) -> None:
+        """Files that cannot be loaded go to refused/, logs of no job to done/."""
+        for follower in self._followers.values():
+            for entry in list(follower.entries.values()):
+                homeless = entry.peek is not None and entry.peek.is_log and not entry.peek.job_id
+                if self.stop.is_set() or entry.stuck or not (entry.reason or homeless):
+                    continue
+                try:
+                    if entry.reason:
+                        loading.refuse(entry.path, entry.reason)
+                    elif follower.may_run(entry, now_ns):
+                        continue
+                    else:
+                        loading.put_away(entry.path)
+                    follower.forget(entry.path)
+                except (SpoolError, OSError) as error:
+                    entry.stuck = True
+                    self._failed("move", file=entry.path, reason=error)
+
+    def _due(self, now_ns: int, report: CollectReport) -> list[_Due]:
+        """The steps that are to be loaded now, those that wait longest first."""
+        entries = {str(e.path): e for f in self._followers.values() for e in f.entries.values() if not e.reason}
+        steps = group_by_step([e.peek for e in entries.values() if e.peek is not None])
+        self._known = {key: self._known.get(key) or _Known() for key in steps}
+        now = time.monotonic()
+        due: list[_Due] = []
+        for key, members in steps.items():
+            files = sorted((entries[member.path] for member in members), key=lambda entry: entry.path)
+            running = [e for e in files if self._followers[e.path.parent].may_run(e, now_ns)]
+            if running:
+                report.running.append(name_of(key))
+            known = self._known[key]
+            if known.not_before > now:
+                continue
+            found = self._due_of(key, files, running, known)
+            if not found:
+                known.due_since = 0.0
+            known.due_since = known.due_since or now
+            due += found
+        return sorted(due, key=lambda d: self._known[d.key].due_since)
+
+    def _due_of(self, key: StepKey, files: list[Entry], running: list[Entry], known: _Known) -> list[_Due]:
+        """What there is to do for one step."""
+        if not running:
+            return [_Due(key, tuple(e.path for e in files))]
+        due = []
+        alive = {e.path for e in running}
+        ended = tuple(e.path for e in files if e.path not in alive and e.peek and not e.peek.ranks)
+        has_job = any(e.peek is not None and e.peek.job_id for e in running)
+        if has_job and len(ended) >= self.settings.early:
+            due.append(_Due(key, ended))
+        elif has_job and known.refresh_from <= time.monotonic() and known.state != (state := _state_of(files)):
+            due.append(_Due(key, tuple(e.path for e in files), state, frozenset(map(str, alive))))
+        return due
+
+    # --- loading ---
+
+    def _load(self, loading: Loading, due: Sequence[_Due], begin: float) -> None:
+        for uid, step in self._share.in_turn((d.key.uid, d) for d in due):
+            if self.stop.is_set() or time.monotonic() - begin > self.settings.budget_s:
+                return
+            known = self._known[step.key]
+            try:
+                with self._share.charged(uid):
+                    if step.state is None:
+                        self._finish(loading, step)
+                    else:
+                        self._refresh(loading, step, step.state, known)
+                known.failures = 0
+            except DatabaseError:
+                self._postpone(known)
+                raise
+            except (SpoolError, OSError) as error:
+                self._postpone(known)
+                self._failed("step", step=name_of(step.key), reason=error)
+            except Exception as error:
+                self._postpone(known)
+                self._failed("unforeseen", step=name_of(step.key), reason=repr(error))
+
+    def _finish(self, loading: Loading, step: _Due) -> None:
+        """Take the files of a step, or of ended processes of it, load them and put them away."""
+        for at in range(0, len(step.paths), self.settings.at_once):
+            loading.load_finished(step.paths[at : at + self.settings.at_once])
+        for path in step.paths:
+            self._followers[path.parent].forget(path)
+        end_turns(step.paths[0].parent, step.key)
+        self.counts.slices += self._log_loaded(loading.report, "finished")
+
+    def _refresh(self, loading: Loading, step: _Due, state: str, known: _Known) -> None:
+        """Load what a running step has so far, unless another collector has done or does it."""
+        begin = time.monotonic()
+        with take_turn(step.paths[0].parent, step.key) as turn:
+            if turn is None:
+                return
+            if turn.loaded != state:
+                files, _ = read_spools(step.paths)  # what can't be read now is refused when the step is over
+                members = group_by_step(files).get(step.key)
+                if members:
+                    loading.load_running(members, step.running)
+                    self._log_loaded(loading.report, "running")
+                turn.note(state)
+        known.state = state
+        took = time.monotonic() - begin
+        known.refresh_from = begin + took / self.settings.live_share
+
+    def _log_loaded(self, report: CollectReport, kind: str) -> int:
+        """Log and count what was loaded since the last time; how many process slices."""
+        slices = 0
+        while self._logged < len(report.loaded):
+            job = report.loaded[self._logged]
+            self._logged += 1
+            self.counts.steps[kind] += 1
+            slices += job.processes * job.slices
+            lag = max(self._clock_ns() - job.newest_ns, 0) / 1e9
+            if kind == "running" and job.newest_ns:
+                self.counts.lag.add(lag)
+            level = logging.INFO if kind == "finished" else logging.DEBUG
+            log_event(level, "loaded", kind=kind, job=job.job_id, step=job.step, user=job.user, changed=job.changed,
+                      processes=job.processes, slices=job.slices, lag_s=lag)  # fmt: skip
+        return slices
+
+    # --- failures and figures ---
+
+    def _postpone(self, known: _Known) -> None:
+        """A step that failed waits longer each time, so that it cannot hold up the others."""
+        known.failures += 1
+        known.not_before = time.monotonic() + min(10 * self.settings.longest_pause_s, 2.0**known.failures)
+
+    def _database_failed(self, error: DatabaseError) -> float:
+        """How long to leave the database alone, s."""
+        self._failures += 1
+        pause = min(self.settings.longest_pause_s, 2.0 ** (self._failures - 1)) * random.uniform(0.8, 1.2)  # noqa: S311
+        self._failed("database", reason=error, retry_s=pause)
+        self.engine.dispose()
+        return pause
+
+    def _failed(self, what: str, **fields: object) -> None:
+        self.counts.errors[what] += 1
+        log_event(logging.ERROR, "failed", what=what, **fields)
+
+    def _account(self, report: CollectReport, took_s: float) -> None:
+        """What the look comes to, in the counts and in the log."""
+        counts = self.counts
+        counts.add(report)
+        counts.looks += 1
+        counts.look.add(took_s)
+        counts.files = sum(len(f.entries) for f in self._followers.values())
+        counts.waiting = sum(len(inodes) for f in self._followers.values() for inodes in f.waiting.values())
+        counts.running = len(report.running)
+        counts.last_look_s = time.time()
+        self._logged = 0
+        for path, reason in report.refused:
+            log_event(logging.WARNING, "refused", file=path, reason=reason)
+        for note in report.notes:
+            log_event(logging.WARNING, "note", reason=note)
+        if report.recovered:
+            log_event(logging.INFO, "recovered", files=report.recovered)
+
+
+def _state_of(files: Sequence[Entry]) -> str:
+    """A fingerprint of how far the files of a step have come."""
+    state = hashlib.blake2b(digest_size=16)
+    for entry in files:
+        seen = entry.peek
+        if seen is not None:
+            size = seen.size if seen.is_log else 0
+            words = (entry.path.name, seen.inode, seen.cursor.chunk, seen.cursor.offset, int(seen.state), size)
+            state.update("\0".join(map(str, words)).encode("utf-8", "replace"))
+    return state.hexdigest()
