@@ -1,0 +1,92 @@
+/*
+ * The network between the ranks.
+ *
+ *   pairs      rank r and its partner half the ranks away exchange messages in both directions
+ *   alltoall   all ranks exchange with all
+ *   messages   many small messages between the pairs: the rate that a network adapter can take
+ */
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "load.h"
+
+enum kind { PAIRS, ALLTOALL, MESSAGES };
+enum { WINDOW = 64, SMALL = 8 };
+
+static const char *const kind_words[] = {"pairs", "alltoall", "messages", NULL};
+static uint64_t kind = PAIRS, size = 1 << 20;
+
+static const struct load_option options[] = {
+    {.name = "kind", .help = "who talks to whom", .kind = LOAD_WORD, .value = &kind, .words = kind_words},
+    {.name = "size",
+     .help = "bytes of a message to each partner, 1k to 64M (default 1M); messages have 8",
+     .kind = LOAD_SIZE,
+     .value = &size,
+     .least = 1024,
+     .most = 64 << 20},
+    {0},
+};
+
+static char *to, *from;
+static int partner;
+
+static const char *begin(struct load_run *run)
+{
+    const size_t blocks = kind == ALLTOALL ? (size_t)run->ranks : 1;
+    if (run->ranks < 2)
+        return "needs two ranks or more: start it with mpirun -n 2";
+    const int half = run->ranks / 2;
+    partner = run->rank < half ? run->rank + half : run->rank < 2 * half ? run->rank - half : MPI_PROC_NULL;
+    to = load_buffer(run, blocks * size);
+    from = load_buffer(run, blocks * size);
+    return to && from ? NULL : "not enough memory: choose a smaller --size";
+}
+
+static uint64_t exchange_small(void)
+{
+    MPI_Request requests[2 * WINDOW];
+    for (int i = 0; i < WINDOW; i++) {
+        MPI_Irecv(from + SMALL * i, SMALL, MPI_BYTE, partner, 0, MPI_COMM_WORLD, &requests[i]);
+        MPI_Isend(to + SMALL * i, SMALL, MPI_BYTE, partner, 0, MPI_COMM_WORLD, &requests[WINDOW + i]);
+    }
+    MPI_Waitall(2 * WINDOW, requests, MPI_STATUSES_IGNORE);
+    return WINDOW * SMALL;
+}
+
+static uint64_t work(struct load_run *run)
+{
+    if (kind == ALLTOALL) {
+        MPI_Alltoall(to, (int)size, MPI_BYTE, from, (int)size, MPI_BYTE, MPI_COMM_WORLD);
+        return size * (uint64_t)run->ranks;
+    }
+    if (partner == MPI_PROC_NULL)
+        return 0;
+    if (kind == MESSAGES)
+        return exchange_small();
+    MPI_Sendrecv(to, (int)size, MPI_BYTE, partner, 0, from, (int)size, MPI_BYTE, partner, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    return size;
+}
+
+static void end(struct load_run *run)
+{
+    (void)run;
+    free(to);
+    free(from);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct load_program program = {
+        .name = "load-network",
+        .stresses = "loads the network between its ranks",
+        .example = "mpirun -n 4 load-network --kind alltoall --active 12 --silent 12",
+        .unit = "B",
+        .meets = 1,
+        .options = options,
+        .begin = begin,
+        .work = work,
+        .end = end,
+    };
+    return load_main(argc, argv, &program);
+}

@@ -1,0 +1,89 @@
+#include "report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SECOND_NS = 1000000000, SPARE_SECONDS = 120 };
+
+int load_report_begin(struct load_report *report, const struct load_options *options)
+{
+    const double period = options->active + options->silent;
+    report->n_seconds = (uint32_t)ceil(options->seconds) + SPARE_SECONDS;
+    report->room = period > 0 ? (uint32_t)(options->seconds / period) + 3 : 2;
+    report->per_second = calloc(report->n_seconds, sizeof *report->per_second);
+    report->phases = calloc(report->room, sizeof *report->phases);
+    report->start_ns = load_now_ns();
+    return report->per_second && report->phases;
+}
+
+void load_report_phase(struct load_report *report, int active)
+{
+    if (report->active == active || report->n_phases >= report->room)
+        return;
+    report->active = active;
+    report->phases[report->n_phases][active ? 0 : 1] = load_now_ns();
+    report->n_phases += !active;
+}
+
+void load_report_add(struct load_report *report, int64_t from_ns, int64_t to_ns, uint64_t amount)
+{
+    const int64_t last = report->n_seconds - 1;
+    int64_t first = (from_ns - report->start_ns) / SECOND_NS, behind = (to_ns - report->start_ns) / SECOND_NS;
+    first = first < 0 ? 0 : first > last ? last : first;
+    behind = behind < first ? first : behind > last ? last : behind;
+    uint64_t left = amount;
+    for (int64_t second = first; second < behind; second++) {
+        const int64_t end_ns = report->start_ns + (second + 1) * SECOND_NS;
+        const int64_t begin_ns = second == first ? from_ns : end_ns - SECOND_NS;
+        uint64_t part = (uint64_t)((double)amount * (double)(end_ns - begin_ns) / (double)(to_ns - from_ns));
+        part = part > left ? left : part;
+        report->per_second[second] += part;
+        left -= part;
+    }
+    report->per_second[behind] += left;
+}
+
+static void print_phases(const struct load_report *report)
+{
+    for (uint32_t i = 0; i < report->n_phases; i++)
+        printf("%s[%" PRId64 ", %" PRId64 "]", i ? ", " : "", report->phases[i][0], report->phases[i][1]);
+}
+
+void load_report_print(struct load_report *report, const struct load_program *program, const struct load_run *run,
+                       const char *ended)
+{
+    uint64_t *sums = calloc(report->n_seconds, sizeof *sums);
+    const int64_t end_ns = load_now_ns();
+    load_report_phase(report, 0);
+    int enough = sums != NULL, all;
+    MPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (all)
+        MPI_Reduce(report->per_second, sums, (int)report->n_seconds, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (all && run->rank == 0) {
+        const uint32_t lasted = (uint32_t)((end_ns - report->start_ns + SECOND_NS - 1) / SECOND_NS);
+        const uint32_t n = lasted < report->n_seconds ? lasted : report->n_seconds;
+        uint64_t total = 0;
+        for (uint32_t i = 0; i < report->n_seconds; i++)
+            total += sums[i];
+        printf("{\"program\": \"%s\", \"ranks\": %d, \"seed\": %" PRIu64 ", \"start_ns\": %" PRId64
+               ", \"end_ns\": %" PRId64 ", \"ended\": \"%s\", \"unit\": \"%s\", \"total\": %" PRIu64
+               ", \"active_ns\": [",
+               program->name, run->ranks, run->options.seed, report->start_ns, end_ns, ended, program->unit, total);
+        print_phases(report);
+        printf("], \"per_second\": [");
+        for (uint32_t i = 0; i < n; i++)
+            printf("%s%" PRIu64, i ? ", " : "", sums[i]);
+        printf("]}\n");
+        fflush(stdout);
+    }
+    free(sums);
+}
+
+void load_report_end(struct load_report *report)
+{
+    free(report->per_second);
+    free(report->phases);
+}
