@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
+from accuracy.real.execution import RunFailed
 from accuracy.real.page import write_section
 from accuracy.real.programs import PROGRAMS, Program
 from accuracy.real.schedule import LEVELS, study_runs, verdict_runs
@@ -55,22 +55,26 @@ def main(
 
     Can be stopped at any time: the next call goes on.
     """
-    study = Study(directory.resolve(), ranks=ranks, seconds=seconds, seed=seed)
-    if estimate_again:
-        study.evaluate_again()
-        return
-    if markdown:
-        write_section(study.results, ROOT)
-        return
-    found = chosen(programs)
-    plan = list(study_runs(found, [float(level) for level in levels.split(",")], runs, seed))
-    if verdict and any(program.name == VERDICT_PROGRAM for program in found):
-        plan += verdict_runs(PROGRAMS[VERDICT_PROGRAM], seed)
-    study.calibrate(program.name for program in found)
-    failed = study.make(plan)
-    if failed:
-        click.echo(f"FAILED: {', '.join(failed)}: the next call tries them again", err=True)
-        sys.exit(1)
+    try:
+        study = Study(directory.resolve(), ranks=ranks, seconds=seconds, seed=seed)
+        if estimate_again:
+            study.evaluate_again()
+        elif markdown:
+            write_section(study.results, ROOT)
+        else:
+            make_runs(study, chosen(programs), [float(level) for level in levels.split(",")], runs, verdict)
+    except (OSError, RunFailed, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def make_runs(study: Study, programs: list[Program], levels: list[float], runs: int, verdict: bool) -> None:
+    """Make what is missing. RunFailed: a program could not be calibrated, or a run failed."""
+    plan = list(study_runs(programs, levels, runs, study.seed))
+    if verdict and any(program.name == VERDICT_PROGRAM for program in programs):
+        plan += verdict_runs(PROGRAMS[VERDICT_PROGRAM], study.seed)
+    study.calibrate(program.name for program in programs)
+    if failed := study.make(plan):
+        raise RunFailed(f"{', '.join(failed)} failed: the next call tries again")
 
 
 if __name__ == "__main__":
