@@ -24,7 +24,8 @@ from crosswind.tools.demo_watch import Watch
 from crosswind.tools.errors import CommandError
 from crosswind.tools.evaluation import evaluate
 from crosswind.tools.library import find_library
-from crosswind.tools.output import step
+from crosswind.tools.lookup import look_up
+from crosswind.tools.output import one_line, step
 
 __all__ = ["demo_command"]
 
@@ -78,7 +79,7 @@ def demo_command(base: Path, seconds: int, no_serve: bool, port: int) -> None:
     for job in jobs:
         _check_job(job)
     url = _load(base, jobs)
-    _report(jobs[0])
+    _report(jobs[0], url)
     if no_serve:
         click.echo(f"\nSee it in the browser: crosswind serve --db {url}")
     else:
@@ -189,14 +190,16 @@ def _load(base: Path, jobs: list[Job]) -> str:
     return url
 
 
-def _report(lammps: Job) -> None:
-    """What Crosswind says about LAMMPS: its digest and its estimate."""
+def _report(lammps: Job, url: str) -> None:
+    """What Crosswind says about LAMMPS: its digest, its estimate, and what rose when it lost time."""
     from crosswind.analysis import estimate_profile
     from crosswind.profile.store import read_profile
 
     click.echo(f"\nLAMMPS's digest:\n\n{lammps.stderr.read_text(errors='replace').rstrip()}\n")
-    estimate = estimate_profile(read_profile(lammps.profile))
-    click.echo(f"LAMMPS's estimate: {estimate.sentence()}")
+    profile = read_profile(lammps.profile)
+    click.echo(f"LAMMPS's estimate: {estimate_profile(profile).sentence()}")
+    with step("looking up what ran beside it"):
+        click.echo(f"What ran beside it: {one_line(look_up(profile.job.id, url).sentence)}")
 
 
 def _serve(url: str, port: int) -> None:

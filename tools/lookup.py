@@ -13,7 +13,7 @@ from crosswind.tools.output import one_line, print_json, print_table, step
 if TYPE_CHECKING:
     from crosswind.web.lookup import Line, Lookup
 
-__all__ = ["lookup_command"]
+__all__ = ["look_up", "lookup_command"]
 
 LINES_SHOWN = 15
 HEADER = ("job", "command", "resource", "load", "share", "rank corr.", "lag", "p", "q")
@@ -32,7 +32,7 @@ def lookup_command(job: str, as_json: bool, db: str) -> None:
     Example: crosswind lookup 4711 --db sqlite:///crosswind.db
     """
     with step(f"looking up what ran beside {job}"):
-        found = _look_up(job, db)
+        found = look_up(job, db)
     if as_json:
         print_json(found.to_json())
         return
@@ -43,8 +43,8 @@ def lookup_command(job: str, as_json: bool, db: str) -> None:
         click.echo(f"{found.left_out} more jobs ran beside it and were not read.")
 
 
-def _look_up(name: str, url: str) -> Lookup:
-    """CommandError: there is no such job."""
+def look_up(name: str, url: str) -> Lookup:
+    """What ran beside the newest job of that id or ID.STEP in the database. CommandError: there is no such job."""
     from crosswind.db.connection import open_database, reading
     from crosswind.db.queries import find_jobs
     from crosswind.web.lookup import read_lookup

@@ -26,7 +26,13 @@ def _needs_programs():
 def test_a_short_demo(crosswind, tmp_path):
     result = crosswind("demo", "--no-serve", "--dir", "d", "--seconds", "16", extra={"CROSSWIND_DIGEST": "short"})
     assert result.returncode == 0, result.stderr
-    for text in ("LAMMPS's digest", "MPI, part of the run time", "LAMMPS's estimate: ", "crosswind serve --db sqlite:"):
+    for text in (
+        "LAMMPS's digest",
+        "MPI, part of the run time",
+        "LAMMPS's estimate: ",
+        "What ran beside it: ",
+        "crosswind serve --db sqlite:",
+    ):
         assert text in result.stdout
 
     lammps, writer = (read_profile(tmp_path / "d" / f"{name}.xwp") for name in ("lammps", "writer"))
