@@ -46,6 +46,8 @@ def encode_segments(table: SegmentTable) -> bytes:
     arrays = {
         "index": table.index, "ranks": table.ranks, "stride": table.stride, "valid": table.valid.astype(np.uint8),
     } | {f"column/{name}": column for name, column in table.columns.items()}  # fmt: skip
+    if table.from_call_sites.any():
+        arrays["from_call_sites"] = table.from_call_sites.astype(np.uint8)
     entries, blobs = [], []
     for name, array in arrays.items():
         data = np.ascontiguousarray(array)
@@ -65,7 +67,8 @@ def decode_segments(blob: bytes) -> SegmentTable:
         valid = arrays["valid"].astype(np.bool_)
         if any(a.shape != valid.shape for a in columns.values()):
             raise ValueError("columns of different shapes")
-        return SegmentTable(arrays["index"], arrays["ranks"], columns, valid, arrays["stride"])
+        from_call_sites = arrays.get("from_call_sites", np.zeros(0)).astype(np.bool_)
+        return SegmentTable(arrays["index"], arrays["ranks"], columns, valid, arrays["stride"], from_call_sites)
     except (ValueError, KeyError, TypeError, struct.error) as error:
         raise DatabaseError(
             f"a stored segment table is damaged ({error}): restore the database from its backup"

@@ -1,4 +1,5 @@
-"""Segment records of the MPI ranks -> one `SegmentTable`, aligned by the number of the segment since MPI_Init."""
+"""Segment records of the MPI ranks -> one `SegmentTable`, aligned by position: world-sized cuts since MPI_Init, cuts at
+recurring call sites since then."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.profile.in_step import Stretches, is_site, ranks_in_step
 from crosswind.profile.segment_log import SITE_BITS
 from crosswind.profile.segments import SegmentTable
 from crosswind.profile.spool import SpoolFile
@@ -34,34 +36,61 @@ class _Rank:
     columns: dict[str, Floats]
     signature: Ints
 
+    def stretches(self) -> Stretches:
+        """Where and when its segments lie."""
+        return Stretches(self.index, self.end, self.columns["t_start_us"], self.columns["dur_us"] / 1000)
+
 
 def align_segments(files: Sequence[SpoolFile]) -> SegmentTable | None:
     """Align the records of the processes of one MPI_COMM_WORLD, given in the order of their ranks; None: no records.
 
     Ranks may have merged neighbouring segments differently: a column of the table is the finest stretch whose ends
-    all ranks know that got so far. A rank without complete records of it is not valid there.
+    all ranks know that got so far. A rank without complete records of it is not valid there. Where call sites cut, a
+    rank that is not in step with the others (`ranks_in_step`) is valid nowhere; if most are not, only collectives cut.
     """
     ranks = [_usable(f) for f in files if f.rank is not None]
     if not any(r.index.size for r in ranks):
         return None
-    grid = _common_grid(ranks)
+    members = ranks_in_step([r.stretches() for r in ranks])
+    grid = _common_grid(ranks, members)
     if grid.size < 2:
         return None
+    columns, valid = _columns(ranks, grid)
+    at_site = is_site(grid)
+    from_sites = at_site[:-1] | at_site[1:]
+    if from_sites.any():
+        valid &= members[:, None]
+    seen = (valid & (columns["dur_us"] > 0)).any(axis=0)  # where one call completed several collectives, some are empty
+    index = np.arange(np.count_nonzero(seen)) if from_sites.any() else grid[:-1][seen] >> SITE_BITS
+    return SegmentTable(
+        index=index,
+        ranks=np.array([r.rank for r in ranks], dtype=np.int64),
+        columns={name: _where_valid(column, valid)[:, seen] for name, column in columns.items()},
+        valid=valid[:, seen],
+        stride=_strides(grid)[seen],
+        from_call_sites=from_sites[seen],
+    )
+
+
+def _columns(ranks: Sequence[_Rank], grid: Ints) -> tuple[dict[str, NDArray], NDArray[np.bool_]]:
+    """The columns of the table, [rank, cell of the grid], and where they are complete."""
     shape = (len(ranks), grid.size - 1)
-    names = ["t_start_us", *TIMES, "comp_us", *COUNTS]
-    columns: dict[str, NDArray] = {name: np.full(shape, np.nan) for name in names}
+    columns: dict[str, NDArray] = {name: np.full(shape, np.nan) for name in ("t_start_us", *TIMES, "comp_us", *COUNTS)}
     columns["sig"] = np.zeros(shape, dtype=np.uint64)
     valid = np.zeros(shape, dtype=np.bool_)
     for row, rank in enumerate(ranks):
         _fill(row, rank, grid, columns, valid)
-    seen = valid.any(axis=0)
-    return SegmentTable(
-        index=grid[:-1][seen] >> SITE_BITS,
-        ranks=np.array([r.rank for r in ranks], dtype=np.int64),
-        columns={name: column[:, seen] for name, column in columns.items()},
-        valid=valid[:, seen],
-        stride=np.diff(grid)[seen] >> SITE_BITS,
-    )
+    return columns, valid
+
+
+def _where_valid(column: NDArray, valid: NDArray[np.bool_]) -> NDArray:
+    return np.where(valid, column, np.uint64(0) if column.dtype.kind == "u" else np.nan)
+
+
+def _strides(grid: Ints) -> Ints:
+    """How many segments each cell merges: world-sized cuts in it or, if there are none, cuts at call sites."""
+    worlds = np.diff(grid >> SITE_BITS)
+    return np.where(worlds > 0, worlds, np.diff(grid))
 
 
 def _usable(file: SpoolFile) -> _Rank:
@@ -85,14 +114,20 @@ def _usable(file: SpoolFile) -> _Rank:
     return _Rank(file.rank or 0, log.begin[good], end[good], columns, log.signature[good])
 
 
-def _common_grid(ranks: Sequence[_Rank]) -> Ints:
-    """Ascending positions at which every rank cuts that has records on both sides."""
+def _common_grid(ranks: Sequence[_Rank], members: NDArray[np.bool_]) -> Ints:
+    """Ascending positions at which every rank cuts that has records on both sides; at call sites, every member.
+
+    Where more cells come out than fit into memory, neighbours are merged.
+    """
     edges = np.unique(np.concatenate([np.concatenate((r.index, r.end)) for r in ranks]))
-    common = np.ones(edges.size, dtype=np.bool_)
-    for r in ranks:
-        inside = np.searchsorted(r.index, edges, side="left")  # records that begin before the edge
+    at_site = is_site(edges)
+    common = ~at_site if not members.any() else np.ones(edges.size, dtype=np.bool_)
+    for rank, is_member in zip(ranks, members, strict=True):
+        inside = np.searchsorted(rank.index, edges, side="left")  # records that begin before the edge
+        cuts = np.ones(edges.size, dtype=np.bool_)
         has_before = inside > 0
-        common[has_before] &= r.end[inside[has_before] - 1] <= edges[has_before]
+        cuts[has_before] = rank.end[inside[has_before] - 1] <= edges[has_before]
+        common &= cuts | (at_site & (not is_member))
     grid = edges[common]
     coarser = -(-(grid.size * len(ranks) * (len(TIMES) + len(COUNTS) + 3)) // MAX_CELLS)
     return grid if coarser <= 1 else np.unique(np.concatenate((grid[::coarser], grid[-1:])))
@@ -103,7 +138,8 @@ def _fill(row: int, rank: _Rank, grid: Ints, columns: dict[str, NDArray], valid:
     cell = np.searchsorted(grid, rank.index, side="right") - 1
     inside = (cell >= 0) & (cell < grid.size - 1)
     cell, n = cell[inside], grid.size - 1
-    covered = np.bincount(cell, weights=(rank.end - rank.index)[inside], minlength=n)
+    covered = np.zeros(n, dtype=np.int64)
+    np.add.at(covered, cell, (rank.end - rank.index)[inside])
     whole = covered == np.diff(grid)
     valid[row] = whole
     for name, values in rank.columns.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,9 @@ class SegmentTable:
     CSV_COLUMNS other than seg and rank, a float64 array [rank, segment] in the CSV's units (`sig`: uint64). Times
     `t_start_us` are UTC microseconds. valid: bool [rank, segment], false where a rank has no such segment (it died
     early or lost it); the values there are NaN (sig: 0). stride: int64 [segment], how many real segments a column
-    merges.
+    merges. from_call_sites: bool [segment], true where a recurring call site cuts at the segment's begin or end, for
+    want of a collective that synchronised the ranks; where there is one such segment, `index` numbers the segments
+    through.
     """
 
     index: NDArray[np.int64]
@@ -31,6 +33,11 @@ class SegmentTable:
     columns: dict[str, NDArray]
     valid: NDArray[np.bool_]
     stride: NDArray[np.int64]
+    from_call_sites: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+    def __post_init__(self) -> None:
+        if self.from_call_sites.shape != self.index.shape:
+            object.__setattr__(self, "from_call_sites", np.zeros(self.index.size, dtype=np.bool_))
 
     @property
     def n_segments(self) -> int:

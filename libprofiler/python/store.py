@@ -79,6 +79,8 @@ def _arrays(profile: Profile) -> list[tuple[Section, NDArray[Any]]]:
 def _segment_arrays(table: SegmentTable) -> list[tuple[Section, NDArray[Any]]]:
     out = [_int_section(f"segments.{n}", getattr(table, n)) for n in ("index", "ranks", "stride")]
     out.append(_int_section("segments.valid", table.valid.astype(np.uint8)))
+    if table.from_call_sites.any():
+        out.append(_int_section("segments.from_call_sites", table.from_call_sites.astype(np.uint8)))
     for name, column in table.columns.items():
         label = f"segments/{name}"
         out.append(
@@ -256,7 +258,14 @@ def _segments(sections: dict[str, tuple[Section, NDArray[Any]]]) -> SegmentTable
         columns=columns,
         valid=valid,
         stride=_expect(sections, "segments.stride", "<i8", n),
+        from_call_sites=_call_sites(sections, n),
     )
+
+
+def _call_sites(sections: dict[str, tuple[Section, NDArray[Any]]], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """The mark of the segments that call sites cut; profiles without such segments do not have it."""
+    name = "segments.from_call_sites"
+    return _expect(sections, name, "|u1", shape).astype(np.bool_) if name in sections else np.zeros(shape, np.bool_)
 
 
 def _segment_column(

@@ -1,5 +1,6 @@
 """Arrays to bytes and back; damaged bytes are an error, never another array."""
 
+import dataclasses
 import json
 import struct
 from contextlib import suppress
@@ -54,6 +55,12 @@ def test_segments_survive():
     for name, column in table.columns.items():
         column[2, 40:] = 0 if name == "sig" else np.nan
     assert_same_segments(decode_segments(encode_segments(table)), table)
+
+
+def test_the_mark_of_call_sites_survives():
+    table = make_segments(2, 9, 0, 20.0, {})
+    marked = dataclasses.replace(table, from_call_sites=np.arange(9) % 3 == 1)
+    assert_same_segments(decode_segments(encode_segments(marked)), marked)
 
 
 def test_no_segments_survive():

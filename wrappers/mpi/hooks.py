@@ -1,4 +1,4 @@
-"""What a wrapper does for segments (segment.h, pending.h): C statements before the real call and after it is counted."""
+"""What a wrapper does for segments (segment.h, pending.h): C statements before the real call and once it is counted."""
 
 from __future__ import annotations
 
