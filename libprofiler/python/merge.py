@@ -16,7 +16,7 @@ from crosswind.profile.access import count_files, width_of
 from crosswind.profile.align import align_segments
 from crosswind.profile.errors import FormatError
 from crosswind.profile.fold import MAX_SLICES
-from crosswind.profile.layout import SliceFlag
+from crosswind.profile.layout import SliceFlag, State
 from crosswind.profile.lifecycle import Ending, Machine, endings
 from crosswind.profile.model import Clock, Column, Job, Profile
 from crosswind.profile.rows import Row, short_rows, spool_row
@@ -98,7 +98,8 @@ def merge_files(
     FormatError when they are too much.
     """
     key = next(iter(group_by_step(files)))
-    fitting, misfits = _fitting(files)
+    originals, copies = _without_copies(files)
+    fitting, misfits = _fitting(originals)
     spools = [f for f in fitting if isinstance(f, SpoolFile)]
     worlds = worlds_of(spools)
     logs = [f for f in fitting if isinstance(f, ShortLog)]
@@ -122,7 +123,7 @@ def merge_files(
         segments=align_segments(main_world(worlds)) if worlds else None,
         clock=_clock(spools),
         lost=dict(sum((Counter(r.process.lost) for r in rows), Counter())),
-        dropped_files=(*dropped, *misfits, *((r.path, p) for r in rows for p in r.problems)),
+        dropped_files=(*dropped, *copies, *misfits, *((r.path, p) for r in rows for p in r.problems)),
         partial=np.array([r.partial for r in rows], dtype=np.bool_),
         mpi_functions=frozenset(name for f in fitting for name, layer in f.table.functions if layer == "mpi"),
         access=_access(rows),
@@ -132,6 +133,31 @@ def merge_files(
 def _is_named_after(path: str, job_id: str) -> bool:
     """Whether the file is named after the job: JOB.RANK.PID.TIME.xws, where unusual characters of JOB are `_`."""
     return Path(path).name.startswith(re.sub(r"[^0-9A-Za-z_-]", "_", job_id) + ".")
+
+
+def _without_copies(files: Sequence[SpoolFile | ShortLog]) -> tuple[list[SpoolFile | ShortLog], Dropped]:
+    """Each process image and each log once, in the file that holds most: copies and hard links count nothing twice."""
+    longest: dict[tuple[object, ...], SpoolFile | ShortLog] = {}
+    for file in files:
+        image = _image(file)
+        if image not in longest or _length(file) > _length(longest[image]):
+            longest[image] = file
+    kept = {id(file) for file in longest.values()}
+    copies = [(f.path, "is a copy of another file of the job") for f in files if id(f) not in kept]
+    return list(longest.values()), copies
+
+
+def _image(file: SpoolFile | ShortLog) -> tuple[object, ...]:
+    """What tells process images, and logs, apart."""
+    if isinstance(file, ShortLog):
+        return file.boot_id, file.host, file.start_ns
+    return file.boot_id, file.host, file.pid, file.start_ticks, file.start.real_ns, file.exe
+
+
+def _length(file: SpoolFile | ShortLog) -> tuple[int, int]:
+    if isinstance(file, ShortLog):
+        return len(file), 0
+    return len(file.slices), int(file.state != State.RUNNING)
 
 
 def _fitting(files: Sequence[SpoolFile | ShortLog]) -> tuple[list[SpoolFile | ShortLog], Dropped]:
@@ -257,7 +283,7 @@ def _command(rows: Sequence[Row], worlds: Sequence[list[SpoolFile]]) -> str:
 
     def weight(row: Row) -> tuple[bool, bool, int]:
         p = row.process
-        return p.state != "short", p.exe not in STARTERS, p.end_ns - p.start_ns
+        return p.state != "short", p.exe not in STARTERS, row.lived_ns
 
     return max(rows, key=weight).process.exe
 

@@ -22,7 +22,8 @@ OTHERS = "other"
 @dataclass(frozen=True)
 class Row:
     """One process. functions: per name calls, bytes out, bytes in, ns. access: arrays of words by name. machine, files:
-    where its local files lie and the words of its files. problems: what was left out, in sentences.
+    where its local files lie and the words of its files. problems: what was left out, in sentences. lived_ns: from its
+    begin to its end, of short ones from the first begin to the last end.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Row:
     partial: bool
     problems: tuple[str, ...]
     access: dict[str, NDArray[np.int64]]
+    lived_ns: int
     machine: str = ""
     files: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
 
@@ -57,26 +59,31 @@ def spool_row(file: SpoolFile, ending: Ending) -> Row:
     functions = {name: quad for (name, _), quad in zip(file.table.functions, quads, strict=True) if quad.any()}
     folded = fold(file, ending.end_ns)
     access = file.table.named_words(file.words)
+    lived = process.end_ns - process.start_ns
     problems = (*file.problems, *folded.problems)
-    return Row(file.path, process, folded, functions, ending.guessed, problems, access, file.boot_id, file.files)
+    return Row(file.path, process, folded, functions, ending.guessed, problems, access, lived, file.boot_id, file.files)
 
 
 def short_rows(log: ShortLog) -> list[Row]:
-    """A row for each executable of a log, those with most runs first; beyond MAX_SHORT_ROWS they share one. What is
-    said of the whole log, what was lost too, stands in the first row.
+    """A row for each executable of a log, those with most runs first; those that come behind the first
+    MAX_SHORT_ROWS - 1 executables share one. What is said of the whole log, what was lost too, stands in the row of the
+    first executable.
+
+    A log that has grown gives the same rows with more in them, so that what was loaded of it before can be told: an
+    executable never moves to another row, and a row begins with its first record.
     """
     near = np.abs(log.pieces.index - log.start_ns // log.slice_ns) < MAX_SLICES
-    runs = np.bincount(log.exe[near], minlength=len(log.names))
-    ranked = [e for e in np.argsort(-runs, kind="stable").tolist() if runs[e]]
-    own = ranked[: MAX_SHORT_ROWS - 1] if len(ranked) > MAX_SHORT_ROWS else ranked
-    rows = [_short_row(log, log.names[e], near & (log.exe == e)) for e in own]
-    if len(own) < len(ranked):
-        rows.append(_short_row(log, OTHERS, near & ~np.isin(log.exe, own)))
+    exes, first = np.unique(log.exe[near], return_index=True)
+    in_order = exes[np.argsort(first)].tolist()
+    own, others = in_order[: MAX_SHORT_ROWS - 1], in_order[MAX_SHORT_ROWS - 1 :]
+    rows = {e: _short_row(log, log.names[e], near & (log.exe == e)) for e in own}
     if rows and (log.problems or log.lost or not near.all()):
         far = () if near.all() else (f"{np.count_nonzero(~near)} short processes lie outside the job's life",)
-        process = replace(rows[0].process, lost=log.lost)
-        rows[0] = replace(rows[0], process=process, problems=(*log.problems, *far, *rows[0].problems))
-    return rows
+        row = rows[own[0]]
+        process = replace(row.process, lost=log.lost)
+        rows[own[0]] = replace(row, process=process, problems=(*log.problems, *far, *row.problems))
+    ranked = [rows[e] for e in sorted(own, key=lambda e: (-rows[e].process.count, e))]
+    return [*ranked, _short_row(log, OTHERS, near & np.isin(log.exe, others))] if others else ranked
 
 
 def _short_row(log: ShortLog, exe: str, chosen: NDArray[np.bool_]) -> Row:
@@ -92,13 +99,14 @@ def _short_row(log: ShortLog, exe: str, chosen: NDArray[np.bool_]) -> Row:
         rank=None,
         exe=exe,
         uid=log.uid,
-        start_ns=int(pieces.begin.min()),
+        start_ns=int(pieces.begin[0]),
         end_ns=int(pieces.end.max()),
         state="short",
         count=int(np.count_nonzero(chosen)),
     )
     access = log.table.named_words(_words_of(log, chosen))
-    return Row(log.path, process, folded, _functions_of(log, chosen), False, tuple(problems), access)
+    lived = int(pieces.end.max() - pieces.begin.min())
+    return Row(log.path, process, folded, _functions_of(log, chosen), False, tuple(problems), access, lived)
 
 
 def _pieces_of(pieces: Pieces, chosen: NDArray[np.bool_]) -> Pieces:

@@ -335,3 +335,16 @@ def test_clock_and_lost_are_summed_up(tmp_path):
     assert profile.lost == {"perf": 3, "slices": 5}
     assert profile.clock.synchronised == pytest.approx(2 / 3)
     assert (profile.clock.max_error_us, profile.clock.late_median_ms, profile.clock.late_max_ms) == (700, 0.1, 0.11)
+
+
+def test_copies_and_hard_links_count_nothing_twice(tmp_path):
+    values = {"posix_disk_write_calls": 7}
+    longer = SpoolBuilder(slices=[Slice(FIRST_SLICE + i, values) for i in range(3)], end_ns=START_NS + 3 * SLICE_NS)
+    path = longer.write(tmp_path)
+    (tmp_path / "1001.x.1.1.xws").write_bytes(path.read_bytes())
+    (tmp_path / "1001.x.2.2.xws").hardlink_to(path)
+    SpoolBuilder(slices=longer.slices[:1], end_ns=START_NS + SLICE_NS).write(tmp_path, "1001.x.3.3.xws")
+    SpoolBuilder(slices=longer.slices, end_ns=START_NS + 3 * SLICE_NS, pid=9).write(tmp_path)
+    [profile] = merge_directory(tmp_path)
+    assert profile.slices["posix_disk_write_calls"].tolist() == [[7, 7, 7], [7, 7, 7]]
+    assert [why for _, why in profile.dropped_files] == ["is a copy of another file of the job"] * 3

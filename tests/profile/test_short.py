@@ -103,3 +103,22 @@ def test_what_is_no_log_is_refused(tmp_path):
     with pytest.raises(FormatError, match="not a Crosswind"):
         read_short_log(path)
     assert len(read_short_log(write_log(tmp_path, []))) == 0
+
+
+def test_a_log_that_grows_gives_the_same_rows_with_more_in_them(tmp_path):
+    """So that loading it again replaces what was loaded before, and adds nothing twice."""
+
+    def rows(n):
+        shorts = [s for i in range(n) for s in some(1 if i < 70 else 9, f"x{i % 90}")]
+        shorts += [Short("late", START_NS - 2 * S, S)] if n > 80 else []  # it began before those that ended before it
+        write_log(tmp_path, shorts)
+        [profile] = merge_directory(tmp_path)
+        return {(p.host, p.pid, p.start_ns, p.exe): p.count for p in profile.processes}
+
+    before = rows(40)
+    for n in (63, 64, 65, 80, 90, 120):
+        after = rows(n)
+        assert before.keys() <= after.keys()
+        assert all(after[image] >= count for image, count in before.items())
+        before = after
+    assert len(before) == 64
