@@ -26,16 +26,22 @@ static struct xw_recurring_site *find(struct xw_recurring *recurring, uint64_t k
 }
 
 /*
- * Passages that make an anchor. Where world-sized collectives cut often enough by themselves, a site must be passed
- * four times as often as ever between two of them: then they have ceased, or are rare in this part of the run.
+ * How often sites must be passed in a row, where world-sized collectives cut often enough by themselves: four times as
+ * often as ever between two of them. Then they have ceased, or are rare in this part of the run.
  */
+static uint64_t quiet(const struct xw_recurring *recurring)
+{
+    if (recurring->short_ones < XW_RECURRING_OFTEN)
+        return 0;
+    const uint64_t many = 4 * recurring->usual;
+    return many < XW_RECURRING_FIRST ? XW_RECURRING_FIRST : many < XW_RECURRING_LONG ? many : XW_RECURRING_LONG;
+}
+
+/* Passages that make an anchor. */
 static uint64_t needed(const struct xw_recurring *recurring)
 {
-    const uint64_t few = recurring->n_anchors ? XW_RECURRING_NEXT : XW_RECURRING_FIRST;
-    if (recurring->short_ones < XW_RECURRING_OFTEN)
-        return few;
-    const uint64_t many = 4 * recurring->usual;
-    return many < few ? few : many < XW_RECURRING_LONG ? many : XW_RECURRING_LONG;
+    const uint64_t few = recurring->n_anchors ? XW_RECURRING_NEXT : XW_RECURRING_FIRST, many = quiet(recurring);
+    return few > many ? few : many;
 }
 
 static void note(struct xw_recurring *recurring, uint64_t passed)
@@ -53,7 +59,7 @@ static int counts_as_anchor(struct xw_recurring *recurring, struct xw_recurring_
     if (site->count < needed(recurring))
         return 0;
     if (recurring->passages < site->count)
-        recurring->passages = site->count;
+        recurring->passages = site->count - 1; /* without the one that is counted next */
     site->count = ANCHOR;
     recurring->n_anchors++;
     return 1;
@@ -67,7 +73,7 @@ uint32_t xw_recurring_pass(struct xw_recurring *recurring, uint64_t key)
         return 0;
     recurring->mark++;
     note(recurring, ++recurring->passages);
-    if (recurring->short_ones >= XW_RECURRING_OFTEN && recurring->passages <= needed(recurring))
+    if (recurring->passages < quiet(recurring))
         return 0;
     const uint32_t open = ++recurring->open;
     if ((recurring->closed + open) & ((UINT64_C(1) << recurring->log_stride) - 1))

@@ -1,17 +1,17 @@
 /*
  * Recurring call sites: what cuts the run where no world-sized collectives do.
  *
- * A program without such collectives still repeats itself, and with it the places from which it waits for others. A
- * site from which it returns often enough becomes an *anchor*: from then on every return from it ends a segment.
- * Everything is decided by counts, never by times, so that ranks that run the same code choose the same anchors at the
- * same passage. (The one exception, the pace, keeps to powers of two: ranks of different paces share edges.)
+ * A program without such collectives still repeats itself, and with it the places where it waits for others. A site
+ * that is passed often enough becomes an *anchor*: from then on every return from it ends a segment. Everything is
+ * decided by counts, never by times, so that ranks that run the same code choose the same anchors at the same passage.
+ * (The one exception, the pace, keeps to powers of two: ranks of different paces share edges.)
  *
- *     no world-sized collective, and no passage of an anchor, while a site is passed 32 times    an anchor
- *       (64 times once there is an anchor: another phase of the program)
- *     32 intervals in a row between world-sized collectives in which no site was passed 1024     collectives cut often
- *       times                                                                                    enough: see `needed`
- *     4096 such intervals in a row                                                               nothing is watched any
- *                                                                                                more
+ *   A site becomes an anchor when it was passed 32 times without a world-sized collective and without a passage of an
+ *   anchor in between; 64 times if there is an anchor already (another phase of the program).
+ *
+ *   Collectives cut often enough by themselves after 32 intervals between them, in a row, in each of which some site
+ *   was passed and none 1024 times. Then anchors cut only where no collective comes for unusually long (`quiet`).
+ *   After 4096 such intervals in a row nothing is watched any more.
  *
  * Pure bookkeeping: no clocks, no memory but the struct's. One thread, the one that owns the segments.
  */
