@@ -10,6 +10,7 @@ from pathlib import Path
 
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, Engine, func, select, text
+from sqlalchemy.exc import DBAPIError
 
 from crosswind.db import schema
 from crosswind.db.connection import VERSION_TABLE, reading
@@ -34,6 +35,7 @@ class DatabaseInfo:
     free_bytes: int
     jobs: int
     jobs_with_detail: int
+    nodes: int
     events: int
     first_ns: int | None
     last_ns: int | None
@@ -58,6 +60,7 @@ def get_info(engine: Engine) -> DatabaseInfo:
             free_bytes=free,
             jobs=jobs,
             jobs_with_detail=detailed,
+            nodes=conn.execute(select(func.count()).select_from(schema.node)).scalar_one(),
             events=conn.execute(select(func.count()).select_from(schema.event)).scalar_one(),
             first_ns=first,
             last_ns=last,
@@ -131,18 +134,13 @@ def vacuum(engine: Engine) -> None:
     """Give freed space back to the disk (SQLite: writes the file anew, and needs as much space again; collectors wait
     meanwhile) and bring the planner's statistics up to date.
     """
-    commands = (
-        ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)", "ANALYZE")
-        if engine.dialect.name == "sqlite"
-        else ("VACUUM ANALYZE",)
-    )
-    level = {} if engine.dialect.name == "sqlite" else {"isolation_level": "AUTOCOMMIT"}
-    with engine.connect().execution_options(**level) as conn:
-        if engine.dialect.name == "sqlite":
-            connection = conn.connection.driver_connection  # SQLite refuses it within a transaction
-            assert connection is not None  # noqa: S101
-            for command in commands:
-                connection.execute(command)
-        else:
-            for command in commands:
-                conn.exec_driver_sql(command)
+    try:
+        with engine.connect() as conn:
+            if engine.dialect.name == "sqlite":
+                driver = conn.connection.driver_connection  # SQLAlchemy would begin a transaction, which VACUUM refuses
+                for command in ("VACUUM", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                    driver.execute(command).fetchall()  # type: ignore[union-attr]
+            else:
+                conn.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql("VACUUM ANALYZE")
+    except (DBAPIError, sqlite3.Error) as error:
+        raise DatabaseError(f"{engine.url.render_as_string()}: {str(error).splitlines()[0]}") from error

@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
         "collect_command",
         "Load finished spool files and profiles into a database.",
     ),
+    "db": ("crosswind.tools.db", "db_command", "Look after a database: size, old detail, backup, space."),
     "serve": ("crosswind.tools.serve", "serve_command", "Serve the dashboard."),
     "export": ("crosswind.tools.export", "export_command", "Write a profile for other tools."),
     "inject": ("crosswind.tools.inject", "inject_command", "Run a program held up by known interference."),

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -32,32 +33,73 @@ Columns = dict[str, np.ndarray]  # column name -> [row]
 
 
 @click.command("export")
-@click.argument("profile", metavar="PROFILE|CSV|JOB")
+@click.argument("profile", metavar="[PROFILE|CSV|JOB]", required=False)
 @click.option("--format", "form", type=click.Choice(["csv", "json", "parquet"]), default="csv", show_default=True)
 @click.option(
     "--what",
-    type=click.Choice(["segments", "slices", "functions", "untrusted"]),
+    type=click.Choice(["segments", "slices", "functions", "untrusted", "all"]),
     default="segments",
     show_default=True,
     help="segments: one row per segment and rank; slices: per process and slice; functions: per process and function; "
-    "untrusted: the intervals that interference hit, to drop them from a measurement.",
+    "untrusted: the intervals that interference hit, to drop them from a measurement; all: everything in the database, "
+    "by day.",
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [stdout]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File to write, or directory with --what all.  [stdout]"
+)
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="With --what all: first day.")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="With --what all: last day.")
 @db_option(required=False)
-def export_command(profile: str, form: str, what: str, output: Path | None, db: str | None) -> None:
+def export_command(
+    profile: str | None,
+    form: str,
+    what: str,
+    output: Path | None,
+    since: datetime | None,
+    until: datetime | None,
+    db: str | None,
+) -> None:
     """Write the numbers of a profile file, of a CSV of segments, or of a job in the database, for other tools.
 
     CSV and Parquet are tables; JSON is a list of rows. The CSV of segments is what `estimate` reads; it has what
-    --what segments and untrusted need.
+    --what segments and untrusted need. --what all writes a whole database as Parquet files by day, and only what has
+    changed since it last did.
 
     \b
     Example: crosswind export melt.xwp --format csv -o melt-segments.csv
     """
+    if what == "all":
+        if profile or form != "parquet" or output is None or db is None:
+            raise click.UsageError("--what all needs --db URL --format parquet -o DIR, and no PROFILE")
+        _export_all(db, output, since, until)
+        return
+    if profile is None:
+        raise click.UsageError("name a profile file, or a job that is in the database")
+    if output is not None and output.is_dir():
+        raise click.UsageError(f"{output} is a directory: name a file with -o")
     if form == "parquet" and output is None:
         raise click.UsageError("--format parquet needs a file: -o FILE")
     with step(f"reading {profile}"):
         run = _load(profile, db)
     export(run, what, form, output)
+
+
+def _export_all(db: str, folder: Path, since: datetime | None, until: datetime | None) -> None:
+    """Everything in a database, a line a day that was written."""
+    from crosswind.db.connection import open_database
+
+    try:
+        from crosswind.tools.archive import export_everything
+    except ImportError as error:
+        raise CommandError("Parquet needs pyarrow: pip install 'crosswind[parquet]'") from error
+    engine = open_database(db, create=False)
+    days = (None if day is None else day.date() for day in (since, until))
+    for report in export_everything(engine, folder, *days):
+        if report.written:
+            rows = ", ".join(f"{n} {table}" for table, n in report.rows.items())
+            click.echo(f"{report.day}: {rows}")
+        elif report.note:
+            click.echo(f"{report.day}: left as it was: {report.note}", err=True)
 
 
 def export(run: Run, what: str, form: str, output: Path | None) -> None:

@@ -32,10 +32,14 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database, once of each kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/crosswind.db"
+    return new_schema(request.getfixturevalue("postgresql_server"))
+
+
+def new_schema(server: str) -> str:
+    """The URL of an empty schema on a server: making a database would copy some hundred files."""
     import psycopg
 
-    server = request.getfixturevalue("postgresql_server")
-    name = f"t{uuid4().hex}"  # a schema is enough: making a database copies some hundred files
+    name = f"t{uuid4().hex}"
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
     return f"{server}/postgres?options=-csearch_path%3D{name}"

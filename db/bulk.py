@@ -1,0 +1,140 @@
+"""SELECTs for the export of everything, day by day: nothing here holds more than one array of a job at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, func, select
+
+from crosswind.db import codec, schema
+from crosswind.db.evaluation import lost_time_of
+from crosswind.db.queries import JobRow
+
+__all__ = [
+    "Block", "LostSlices", "TimeSpan", "blocks_between", "frames_of", "lost_between", "metric_names", "state_of_span",
+    "time_span",
+]  # fmt: skip
+
+
+class TimeSpan(NamedTuple):
+    """[start_ns, end_ns) in UTC."""
+
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of the background: values int64 [slice], the first begins at start_ns."""
+
+    resource: str
+    metric: str
+    unit: str
+    start_ns: int
+    slice_ns: int
+    values: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LostSlices:
+    """When a job lost time: lost_ns int64 [slice], the first begins at start_ns."""
+
+    job_key: int
+    start_ns: int
+    slice_ns: int
+    lost_ns: NDArray[np.int64]
+
+
+def time_span(conn: Connection) -> TimeSpan | None:
+    """From the begin of the first job step or event to the end of the last; None: there is nothing."""
+    j, e = schema.job.c, schema.event.c
+    spans = [
+        conn.execute(select(func.min(first), func.max(last))).one()
+        for first, last in ((j.start_ns, j.end_ns), (e.start_ns, e.start_ns))
+    ]
+    known = [span for span in spans if span[0] is not None]
+    return TimeSpan(min(s[0] for s in known), max(s[1] for s in known) + 1) if known else None
+
+
+def state_of_span(conn: Connection, span: TimeSpan) -> tuple[str, bool]:
+    """A fingerprint of the jobs and events of a time, the same while nothing of them changes, and whether the detail of
+    one of these jobs was pruned. Pruning alone leaves the fingerprint as it is.
+    """
+    j, e = schema.job.c, schema.event.c
+    jobs = (
+        select(j.key, j.digest, j.state, j.estimate, j.detail)
+        .where(j.start_ns < span.end_ns, j.end_ns >= span.start_ns)
+        .order_by(j.key)
+    )
+    events = select(schema.event).where(e.start_ns >= span.start_ns, e.start_ns < span.end_ns).order_by(e.id)
+    hashed = hashlib.blake2b(digest_size=16)
+    pruned = False
+    for row in conn.execute(jobs):
+        pruned |= not row.detail
+        hashed.update(json.dumps(list(row[:4]), sort_keys=True).encode())
+    for row in conn.execute(events):
+        hashed.update(json.dumps(list(row)).encode())
+    return hashed.hexdigest(), pruned
+
+
+def metric_names(conn: Connection) -> list[str]:
+    """The metrics that any job was ever measured by."""
+    return sorted(set(conn.execute(select(schema.metric.c.name)).scalars()))
+
+
+def frames_of(conn: Connection, job: JobRow) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """A job's metrics one by one, int64 [process, slice]; those that are zero everywhere are left out."""
+    f, m = schema.frame, schema.metric
+    ids = (
+        select(f.c.metric_id, m.c.name)
+        .join(m, m.c.id == f.c.metric_id)
+        .where(f.c.job_key == job.key, f.c.start_ns == job.first_slice * job.slice_ns)
+        .order_by(m.c.name)
+    )
+    for metric_id, name in conn.execute(ids).all():
+        one = select(f.c.data).where(
+            f.c.job_key == job.key, f.c.metric_id == metric_id, f.c.start_ns == job.first_slice * job.slice_ns
+        )
+        yield name, codec.decode_ints(conn.execute(one).scalar_one(), (job.n_processes, job.n_slices))
+
+
+def blocks_between(conn: Connection, span: TimeSpan) -> Iterator[Block]:
+    """The blocks of the background of all resources that overlap a time, by resource, metric and time."""
+    b, m, r = schema.background, schema.metric, schema.resource
+    longest = conn.execute(select(func.max(schema.job.c.slice_ns))).scalar_one()
+    if longest is None:
+        return
+    for resource_id, name in conn.execute(select(r.c.id, r.c.name).order_by(r.c.name)).all():
+        query = (
+            select(m.c.name.label("metric"), m.c.unit, b.c.start_ns, b.c.slice_ns, b.c.data)
+            .join(m, m.c.id == b.c.metric_id)
+            .where(
+                b.c.resource_id == resource_id,
+                b.c.start_ns > span.start_ns - schema.BLOCK * longest,
+                b.c.start_ns < span.end_ns,
+            )
+            .order_by(m.c.name, b.c.start_ns, b.c.slice_ns)
+        )
+        for row in conn.execute(query):
+            values = codec.decode_ints(row.data, (schema.BLOCK,))
+            yield Block(name, row.metric, row.unit, row.start_ns, row.slice_ns, values)
+
+
+def lost_between(conn: Connection, span: TimeSpan) -> Iterator[LostSlices]:
+    """When the jobs of a time lost time, by their key."""
+    j = schema.job.c
+    query = (
+        select(schema.lost_time, j.slice_ns)
+        .join(schema.job, j.key == schema.lost_time.c.job_key)
+        .where(j.start_ns < span.end_ns, j.end_ns >= span.start_ns)
+        .order_by(schema.lost_time.c.job_key)
+    )
+    for row in conn.execute(query):
+        lost = lost_time_of(row)
+        yield LostSlices(row.job_key, lost.first_slice * row.slice_ns, row.slice_ns, lost.per_slice_ns)

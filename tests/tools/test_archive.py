@@ -1,0 +1,263 @@
+"""`crosswind export --what all`: every number by day, unchanged days left alone, the page's queries run for real."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from crosswind.db import Evaluation, load_profile, open_database, queries, reading
+from crosswind.db.evaluation import LostTime, Stretches
+from crosswind.db.events import Event, store_events
+from crosswind.db.retention import prune_detail
+from crosswind.tools import archive_tables
+from crosswind.tools.archive import export_everything
+from support.profiles import SLICE_NS, make_lammps, make_profile, make_writer
+
+PAGE = (Path(__file__).parents[2] / "docs" / "analysis-at-scale.md").read_text()
+QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+DAY_NS = 86400 * 10**9
+MIDNIGHT = 1_760_054_400 * 10**9 // SLICE_NS  # 2025-10-10 00:00 UTC
+FAR = 1 << 62
+NET = {"posix_net_write_bytes": 1e6, "posix_net_write_calls": 10, "cpu_time": 1e9, "rss": 1000}
+
+
+def lost_time(profile):
+    empty = np.zeros(0, dtype=np.int64)
+    per_slice = np.zeros(profile.n_slices, dtype=np.int64)
+    per_slice[3] = 5 * 10**8
+    return LostTime(profile.first_slice, per_slice, Stretches(*[empty] * 5), 0)
+
+
+@pytest.fixture(scope="module")
+def profiles():
+    """Before, across and after a midnight; one on a network file system; one with a killed rank and short slices."""
+    return [
+        make_lammps(n_segments=20),
+        make_writer(first_slice=MIDNIGHT - 7),
+        make_profile(
+            job_id="3", user="carol", first_slice=MIDNIGHT - 2, n_slices=9, rates=NET, functions={}, jitter=0.2
+        ),
+        make_profile(job_id="4", n_ranks=3, killed_rank=1, first_slice=2 * MIDNIGHT + 99, slice_ns=SLICE_NS // 2),
+    ]
+
+
+@pytest.fixture
+def engine(profiles, tmp_path):
+    opened = open_database(f"sqlite:///{tmp_path}/c.db")
+    for profile in profiles:
+        found = Evaluation({"interference_pct": 2.5, "class": "low"}, lost_time(profile))
+        load_profile(opened, profile, evaluation=found)
+    store_events(opened, [Event("", "reboot", "node01", MIDNIGHT * SLICE_NS + 5, None, "agent", "power")])
+    yield opened
+    opened.dispose()
+
+
+@pytest.fixture
+def archive(engine, tmp_path):
+    list(export_everything(engine, tmp_path / "out"))
+    return tmp_path / "out"
+
+
+def table(folder, name):
+    return ds.dataset(folder / name, format="parquet", partitioning="hive").to_table().to_pandas()
+
+
+def test_every_value_of_every_slice_is_there(engine, archive, profiles, monkeypatch):
+    check_slices(archive, engine, profiles)
+
+
+def test_days_of_jobs_that_are_too_large_for_memory(engine, tmp_path, profiles, monkeypatch):
+    monkeypatch.setattr(archive_tables, "_IN_MEMORY", 300)
+    monkeypatch.setattr(archive_tables, "ROWS", 4)
+    list(export_everything(engine, tmp_path / "out"))
+    check_slices(tmp_path / "out", engine, profiles)
+
+
+def check_slices(folder, engine, profiles):
+    found = table(folder, "slices")
+    assert len(found) == sum(int((p.covered_ns > 0).sum()) for p in profiles)
+    with reading(engine) as conn:
+        keys = {job.job_id: job.key for job in queries.list_jobs(conn)[0]}
+    for profile in profiles:
+        rows = found[found.job_key == keys[profile.job.id]].sort_values(["start", "process"])
+        slices, processes = np.nonzero(profile.covered_ns.T)
+        at = (profile.first_slice + slices) * profile.slice_ns
+        np.testing.assert_array_equal([t.value for t in rows.start], at)
+        np.testing.assert_array_equal(rows.process, processes)
+        np.testing.assert_array_equal(rows.covered_ns, profile.covered_ns[processes, slices])
+        assert list(rows.host) == [profile.processes[i].host for i in processes]
+        for name, values in profile.slices.items():
+            np.testing.assert_array_equal(rows[name], values[processes, slices], err_msg=name)
+        assert not rows["mpi_file_read_bytes"].any() if "mpi_file_read_bytes" in rows else True
+        days = {datetime.fromtimestamp(t // 10**9, UTC).date().isoformat() for t in at.tolist()}
+        assert {str(day)[:10] for day in rows.day} == days
+
+
+def test_background_jobs_processes_lost_time_events(engine, archive, profiles):
+    background = table(archive, "background")
+    with reading(engine) as conn:
+        whole = queries.get_background(conn, ["net", "fs:net", "cpu@node01"], None, MIDNIGHT - 30_000, 60_000, SLICE_NS)
+    for (resource, metric), values in whole.items():
+        rows = background[(background.resource == resource) & (background.metric == metric)]
+        assert rows["value"].sum() == values.sum(), (resource, metric)
+    jobs = table(archive, "jobs").sort_values("job_key")
+    assert list(jobs.job_id) == [p.job.id for p in profiles]
+    assert list(jobs.interference_pct) == [2.5] * 4
+    assert [list(h) for h in jobs.hosts] == [list(p.job.hosts) for p in profiles]
+    assert jobs.start.iloc[0].value == profiles[0].job.start_ns
+    assert set(jobs.detail) == {True}
+    processes = table(archive, "processes")
+    assert len(processes) == sum(len(p.processes) for p in profiles)
+    assert list(processes[processes.state == "killed"]["rank"]) == [1]
+    lost = table(archive, "lost_time")
+    assert sorted(lost.lost_ns) == [5 * 10**8] * 4
+    assert sorted(t.value for t in lost.start) == sorted((p.first_slice + 3) * p.slice_ns for p in profiles)
+    events = table(archive, "events")
+    assert (list(events.kind), events.end.isna().all(), str(events.day[0])[:10]) == (["reboot"], True, "2025-10-10")
+
+
+def test_only_days_that_changed_are_written_again(engine, archive):
+    def export():
+        return {str(r.day): r.written for r in export_everything(engine, archive)}
+
+    assert export() == {"2025-10-09": False, "2025-10-10": False}
+    load_profile(engine, make_profile(job_id="5", first_slice=MIDNIGHT + 100))
+    assert export() == {"2025-10-09": False, "2025-10-10": True}
+    store_events(engine, [Event("", "other", "", MIDNIGHT * SLICE_NS - 5)])
+    assert export() == {"2025-10-09": True, "2025-10-10": False}
+
+
+def test_an_interrupted_export_goes_on(engine, archive, tmp_path):
+    """What was being written when it died is written again; nothing half is ever seen."""
+    before = table(archive, "slices")
+    (archive / "_days" / "2025-10-10.json").write_text('{"format": 1, "finger')
+    (archive / "slices" / "day=2025-10-10" / ".data.parquet.1.part").write_bytes(b"PAR1 half")
+    (archive / "slices" / "day=2025-10-09" / "data.parquet").touch()
+    assert [r.written for r in export_everything(engine, archive)] == [False, True]
+    assert table(archive, "slices").equals(before)
+
+
+def test_what_was_exported_outlives_the_detail(engine, archive):
+    before = table(archive, "slices")
+    list(prune_detail(engine, FAR))
+    assert not any(r.written for r in export_everything(engine, archive))
+    load_profile(engine, make_profile(job_id="5", first_slice=MIDNIGHT + 100))
+    (report,) = [r for r in export_everything(engine, archive) if r.note]
+    assert (report.day, report.written) == (date(2025, 10, 10), False)
+    assert "let go" in report.note
+    assert table(archive, "slices").equals(before)
+
+
+def test_pruned_jobs_are_exported_without_slices(engine, tmp_path):
+    list(prune_detail(engine, FAR))
+    list(export_everything(engine, tmp_path / "late"))
+    assert len(table(tmp_path / "late", "slices")) == 0
+    assert set(table(tmp_path / "late", "jobs").detail) == {False}
+
+
+def test_days_can_be_chosen(crosswind, engine, tmp_path):
+    url = str(engine.url)
+    result = crosswind(
+        "export", "--what", "all", "--format", "parquet", "-o", "x", "--db", url, "--since", "2025-10-10"
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("2025-10-10: ")
+    assert [p.name for p in (tmp_path / "x" / "jobs").iterdir()] == ["day=2025-10-10"]
+    for wrong in (["--what", "all"], ["3", "--what", "all", "--format", "parquet", "-o", "x", "--db", url], []):
+        assert crosswind("export", *wrong).returncode == 2
+
+
+def test_files_of_a_day_have_types_and_row_groups(archive):
+    file = pq.ParquetFile(archive / "slices" / "day=2025-10-09" / "data.parquet")
+    assert str(file.schema_arrow.field("start").type) == "timestamp[ns]"
+    assert file.metadata.num_row_groups == 1, "small jobs are gathered"
+    assert file.metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+@pytest.mark.parametrize("number", range(len(QUERIES)))
+def test_queries_of_the_page_in_duckdb(archive, monkeypatch, number):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed (pip install duckdb)")
+    monkeypatch.chdir(archive)
+    found = duckdb.sql(QUERIES[number]).fetchall()
+    assert found == ANSWERS[number], QUERIES[number]
+
+
+ANSWERS = {
+    0: [("alice", 2, 1.0), ("bob", 1, 0.5), ("carol", 1, 0.5)],
+    1: [],
+    2: [],
+    3: [("reboot", "node01", "power", 3)],
+    4: [("node01", 1)],
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def answers(profiles):
+    """What the queries must find, from the profiles themselves."""
+    net = profiles[2].slices["posix_net_write_bytes"].sum(axis=0)
+    nine, ten = (datetime(2025, 10, day) for day in (9, 10))
+    ANSWERS[1] = [
+        (nine.date(), nine.replace(hour=23), int(net[:2].sum())),
+        (ten.date(), ten, int(net[2:].sum())),
+    ]
+    written: dict[str, list[float]] = {}
+    for p in profiles:
+        row = written.setdefault(p.job.command, [0, 0])
+        row[0] += int(p.slices["posix_disk_write_bytes"].sum()) if "posix_disk_write_bytes" in p.slices else 0
+        row[1] += int(p.covered_ns.sum())
+    ordered = sorted(written.items(), key=lambda item: -item[1][0])
+    ANSWERS[2] = [(command, total, covered / 3.6e12) for command, (total, covered) in ordered]
+
+
+def test_the_page_has_a_query_of_each_table():
+    text = "\n".join(QUERIES)
+    assert len(QUERIES) == len(ANSWERS)
+    assert all(f"'{name}/" in text for name in archive_tables.TABLES)
+
+
+def test_programs_of_the_page_on_a_dask_cluster(archive, tmp_path, profiles):
+    """In a process of its own: two worker processes, and none of the test's settings."""
+    pytest.importorskip("distributed", reason="dask is not installed (pip install 'dask[dataframe,distributed]')")
+    program = tmp_path / "on_dask.py"
+    program.write_text(DASK.replace("PROGRAMS", repr(PROGRAMS)))
+    environment = {**os.environ, "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "false"}
+    done = subprocess.run(
+        [sys.executable, program], cwd=archive, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert found["workers"] == 2
+    assert found["written"] == {command: total for command, total, _ in ANSWERS[2]}
+    net = int(profiles[2].slices["posix_net_write_bytes"].sum())
+    hours = {k: v for k, v in found["per_hour"].items() if k.endswith(" posix_net_write_bytes") and v}
+    assert (len(hours), sum(hours.values())) == (2, net)
+    assert found["lost"] == {"1": 0.5, "2": 0.5, "3": 0.5, "4": 0.5}
+
+
+DASK = """
+import json
+
+from dask.distributed import Client, LocalCluster
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        with Client(cluster) as client:
+            names = {}
+            for program in PROGRAMS:
+                exec(program, names)
+            print(json.dumps({
+                "workers": len(client.scheduler_info()["workers"]),
+                "written": {k: int(v) for k, v in names["written"].items()},
+                "per_hour": {f"{h} {m}": int(v) for (h, m), v in names["per_hour"].items()},
+                "lost": {str(k): float(v) for k, v in names["lost"].items()},
+            }))
+"""
