@@ -6,8 +6,10 @@
  *     chunk[0..n)     areas of one kind each, page-aligned, in any order:
  *                       XW_CHUNK_THREADS   struct xw_thread_block[size / block_size]
  *                       XW_CHUNK_SLICES    log of slice records
- *                       XW_CHUNK_SEGMENTS  log of segment records
+ *                       XW_CHUNK_SEGMENTS  log of segment records, in files of version 1
  *                       XW_CHUNK_FILES     table of the files that the process read and wrote
+ *                       XW_CHUNK_ROWS      rows of segments that are in no block yet
+ *                       XW_CHUNK_BLOCKS    log of blocks of segments
  *
  * The file is mapped MAP_SHARED and readable at any moment. Nothing in it is ever reset or moved:
  *   - counters only grow, each written by one thread with plain stores (the overflow block: with atomic adds);
@@ -45,12 +47,19 @@
 
 #define XW_SPOOL_MAGIC "XWSPOOL" /* with its NUL: 8 bytes */
 #define XW_SHORT_MAGIC "XWSHORT"
-#define XW_SPOOL_VERSION 1u
+#define XW_SPOOL_VERSION 2u /* 1: segments are records of their own */
 #define XW_SHORT_VERSION 2u /* 1: its records end with the functions */
 #define XW_HEADER_SIZE 4096u
 #define XW_MAX_CHUNKS 96u
 
-enum xw_chunk_kind { XW_CHUNK_THREADS = 1, XW_CHUNK_SLICES = 2, XW_CHUNK_SEGMENTS = 3, XW_CHUNK_FILES = 4 };
+enum xw_chunk_kind {
+    XW_CHUNK_THREADS = 1,
+    XW_CHUNK_SLICES = 2,
+    XW_CHUNK_SEGMENTS = 3,
+    XW_CHUNK_FILES = 4,
+    XW_CHUNK_ROWS = 5,
+    XW_CHUNK_BLOCKS = 6
+};
 
 /* How the process ended, as far as it could say so itself. */
 enum xw_state {
@@ -169,14 +178,59 @@ enum xw_slice_flag {
 };
 
 /*
- * Payload of a segment record (all varint unless said):
- *     index          number of the first segment in it, since MPI_Init, minus that of the previous record in this chunk
- *                    (first: minus 0)
- *     count          how many neighbouring segments it merges (1 unless the budget was reached)
- *     start  svarint tick of its begin minus tick of the end of the previous record in this chunk (first: minus 0)
- *     function       number of the function whose end closed it
- *     signature      32 bits: hash of all call sites in it
- *     values         XW_N_SEG_FIELDS values in the order of the table text
+ * A row of segments: one, or neighbours merged. Rows lie in the ROWS chunk until their block is in the log, in any
+ * order; some are older versions of others, some left over from blocks. Followed by XW_N_SEG_FIELDS values in the order
+ * of the table text:
+ *
+ *     0        8          16       24           32         40                40 + 8 n
+ *     +--------+----------+--------+------------+----------+-----------------+
+ *     | check  | position | spans  | start_tick | what     | values          |
+ *     +--------+----------+--------+------------+----------+-----------------+
+ *
+ * A row is good if `check` is 1 + the sum over the words behind it, i = 1, 2, ..., of word[i] * XW_ROW_WEIGHT^i modulo
+ * 2^64. It is stored last. Of good rows at one position, the one with the largest end counts, if no block reaches
+ * beyond its position.
+ *
+ * Position and end: world << XW_SITE_BITS | site, that is how many world-sized cuts there were before, and how many
+ * cuts at recurring call sites since the last of these. A row ends `worlds` world-sized cuts later, and, if that is 0,
+ * `sites` cuts at call sites later, else at that number of them.
+ */
+struct xw_segment_slot_head {
+    uint64_t check;
+    uint64_t position;
+    uint32_t worlds;
+    uint32_t sites;
+    uint64_t start_tick;
+    uint32_t function;  /* number of the one whose end closed it */
+    uint32_t signature; /* hash of all call sites in it, the sum over merged ones */
+};
+#define XW_SITE_BITS 31
+#define XW_ROW_WEIGHT 0x9e3779b97f4a7c15u
+
+/*
+ * Payload of a block of segments, the form of a record of the BLOCKS log:
+ *
+ *     0          4                        4 + size
+ *     +----------+------------------------+--------------------------------+
+ *     | size u32 | numbers, all varint    | packed bits, from the lowest   |
+ *     +----------+------------------------+--------------------------------+
+ *
+ * Numbers:
+ *     rows             how many rows; each begins at the position where the one before ends
+ *     position         of the first
+ *     start            tick of its begin
+ *     hz               ticks a second by which times in ns were made ticks
+ *     n                number of types; then n times: function, signature, worlds, sites
+ *     columns, for each segment line of the table text:
+ *         shape        width of a packed step in bits | precision << 6 | 1 << 12 if relative
+ *         first svarint  number of the first row
+ *         n            exceptions; then n times: rows since the one before (+ 1), step
+ *     n                corrections; then n times: rows since the one before (+ 1), ticks svarint
+ * Packed bits, each part from a whole byte on:
+ *     the type of each row, in the bits that n - 1 needs
+ *     for each column: a step for each row, unless the width is 0
+ *
+ * docs/format.md says what the numbers of a column mean and shows an example. Nothing in a block refers to another one.
  */
 
 /*
@@ -193,6 +247,7 @@ enum xw_slice_flag {
 
 _Static_assert(sizeof(struct xw_quad) == 32, "readers rely on it");
 _Static_assert(sizeof(struct xw_thread_head) == 64, "readers rely on it");
+_Static_assert(sizeof(struct xw_segment_slot_head) == 40, "readers rely on it");
 _Static_assert(sizeof(struct xw_spool_header) <= XW_HEADER_SIZE, "the header is one page");
 
 #endif

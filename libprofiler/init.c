@@ -103,8 +103,7 @@ void xw_mpi_started(const char *kind, int rank, int ranks)
     header->rank = rank;
     header->ranks = ranks;
     xw_process_calibrate(xw_process);
-    if (!xw_heartbeat_runs()) /* the helper sees to it from then on */
-        xw_process_make_segment_room(xw_process);
+    xw_process_make_segment_room(xw_process); /* the helper sees to it from then on */
     xw_heartbeat_start();
     xw_thread_block_slow(); /* its new block, in the file: segments compare readings of one block */
     xw_papi_stop();         /* of the thread that opened a session before, perhaps another one */

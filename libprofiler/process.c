@@ -217,9 +217,14 @@ static uint32_t chunk_step(const struct xw_spool *spool, uint32_t kind, uint32_t
 void xw_process_make_segment_room(struct xw_process *process)
 {
     struct xw_spool *spool = &process->spool;
-    if (xw_spool_is_published(spool) && xw_log_room(spool, &spool->segments) < XW_SEGMENT_LOW_WATER)
-        xw_spool_grow(spool, XW_CHUNK_SEGMENTS,
-                      chunk_step(spool, XW_CHUNK_SEGMENTS, SEGMENT_LOG_STEP, SEGMENT_LOG_MAX_STEP));
+    if (!xw_spool_is_published(spool))
+        return;
+    if (!xw_spool_area(spool, XW_CHUNK_ROWS))
+        xw_spool_grow(spool, XW_CHUNK_ROWS, XW_ROWS_SIZE);
+    if (xw_log_room(spool, &spool->blocks) < XW_SEGMENT_LOW_WATER ||
+        xw_segment_store_wants_room(&process->segment_store))
+        xw_spool_grow(spool, XW_CHUNK_BLOCKS,
+                      chunk_step(spool, XW_CHUNK_BLOCKS, SEGMENT_LOG_STEP, SEGMENT_LOG_MAX_STEP));
 }
 
 void xw_process_make_room(struct xw_process *process)

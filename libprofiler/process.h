@@ -17,7 +17,7 @@
 #include "slice.h"
 #include "spool.h"
 
-/* Room for segments below which the helper is woken to make more. */
+/* Room for blocks of segments below which the helper is woken to make more; a block has 1 to 4 KiB. */
 #define XW_SEGMENT_LOW_WATER 32768u
 
 /* The helper thread. State changes go by compare-and-swap; whoever wins does the work. */

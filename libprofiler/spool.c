@@ -182,7 +182,7 @@ int xw_spool_publish(struct xw_spool *spool, const struct xw_config *config)
         return 0;
     }
     spool->slices.kind = XW_CHUNK_SLICES;
-    spool->segments.kind = XW_CHUNK_SEGMENTS;
+    spool->blocks.kind = XW_CHUNK_BLOCKS;
     __atomic_store_n(&spool->header, (struct xw_spool_header *)base, __ATOMIC_RELEASE);
     xw_spool_carry_over(spool);
     return 1;
@@ -232,10 +232,26 @@ static int grow_file(struct xw_spool *spool, uint32_t kind, uint32_t size)
 
 int xw_spool_grow(struct xw_spool *spool, uint32_t kind, uint32_t size)
 {
-    if (spool->header->n_chunks >= XW_MAX_CHUNKS)
+    if (__atomic_exchange_n(&spool->growing, 1, __ATOMIC_ACQUIRE))
         return 0;
-    size = (uint32_t)round_up(size, PAGE);
-    return xw_spool_is_published(spool) ? grow_file(spool, kind, size) : grow_memory(spool, kind, size);
+    int grown = 0;
+    if (spool->header->n_chunks < XW_MAX_CHUNKS) {
+        size = (uint32_t)round_up(size, PAGE);
+        grown = xw_spool_is_published(spool) ? grow_file(spool, kind, size) : grow_memory(spool, kind, size);
+    }
+    __atomic_store_n(&spool->growing, 0, __ATOMIC_RELEASE);
+    return grown;
+}
+
+void *xw_spool_area(const struct xw_spool *spool, uint32_t kind)
+{
+    if (!xw_spool_is_published(spool))
+        return NULL;
+    const uint32_t n = __atomic_load_n(&spool->header->n_chunks, __ATOMIC_ACQUIRE);
+    for (uint32_t c = 0; c < n; c++)
+        if (spool->header->chunk[c].kind == kind)
+            return spool->chunk[c];
+    return NULL;
 }
 
 /* --- thread blocks --- */

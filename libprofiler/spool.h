@@ -31,7 +31,8 @@ struct xw_spool {
     uint64_t file_size;
     uint64_t device, inode; /* of the file, to know it again when it grows; 0: not published */
     struct xw_log slices;
-    struct xw_log segments;
+    struct xw_log blocks;
+    uint32_t growing;     /* someone adds a chunk */
     uint32_t free_blocks; /* thread blocks that nobody has; a hint */
     char path[384];
     uint8_t *chunk[XW_MAX_CHUNKS]; /* where each chunk of the file is mapped; entries below header->n_chunks are set */
@@ -57,9 +58,11 @@ void xw_spool_carry_over(struct xw_spool *spool) XW_HIDDEN;
 /* Copy what is new in the process's table of files into the file's. By the thread that closes slices. */
 void xw_spool_store_files(struct xw_spool *spool, const uint64_t files[XW_N_FILES]) XW_HIDDEN;
 
-/* Add a chunk of the kind, `size` rounded up to pages. Only one thread may do so at a time: the helper, or another
-   thread while no helper runs. Opens the file for a moment. Returns 0 when there is no room. */
+/* Add a chunk of the kind, `size` rounded up to pages. Opens the file for a moment. Returns 0 when there is no room, or
+   when another thread adds one at this moment. */
 int xw_spool_grow(struct xw_spool *spool, uint32_t kind, uint32_t size) XW_HIDDEN;
+/* Where the first chunk of the kind is mapped; NULL: there is none, or no file. */
+void *xw_spool_area(const struct xw_spool *spool, uint32_t kind) XW_HIDDEN;
 
 /* Thread block number i over all THREADS chunks, NULL behind the last. Block 0 is the shared one. */
 struct xw_thread_block *xw_spool_block(const struct xw_spool *spool, unsigned i) XW_HIDDEN;

@@ -105,7 +105,7 @@ def _segment_records(file: SpoolFile) -> Iterator[Record]:
     log = file.segments
     for i in range(len(log)):
         fields: dict[str, Any] = dict(zip(("index", "site"), divmod(int(log.begin[i]), 1 << SITE_BITS), strict=True))
-        fields |= {n: int(getattr(log, n)[i]) for n in ("count", "begin_tick", "signature")}
+        fields |= {n: int(getattr(log, n)[i]) for n in ("count", "begin_tick", "signature", "block")}
         function = int(log.function[i])
         fields["function"] = file.table.functions[function][0] if function < len(file.table.functions) else function
         yield "segment", fields | dict(zip(file.table.segment_fields, log.values[i].tolist(), strict=True))

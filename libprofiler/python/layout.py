@@ -7,13 +7,13 @@ from enum import IntEnum, IntFlag
 import numpy as np
 
 __all__ = [
-    "CHUNK", "HEADER", "HEADER_SIZE", "MAGIC", "MAX_CHUNKS", "QUAD_FIELDS", "SHORT_MAGIC", "SHORT_VERSION",
-    "THREAD_HEAD", "VERSION", "ChunkKind", "SliceFlag", "SlotState", "State", "TickSource",
+    "CHUNK", "HEADER", "HEADER_SIZE", "MAGIC", "MAX_CHUNKS", "QUAD_FIELDS", "ROW_HEAD", "ROW_WEIGHT", "SHORT_MAGIC",
+    "SHORT_VERSION", "THREAD_HEAD", "VERSION", "ChunkKind", "SliceFlag", "SlotState", "State", "TickSource",
 ]  # fmt: skip
 
 MAGIC = b"XWSPOOL\0"
 SHORT_MAGIC = b"XWSHORT\0"
-VERSION = 1
+VERSION = 2
 SHORT_VERSION = 2
 HEADER_SIZE = 4096
 MAX_CHUNKS = 96
@@ -27,6 +27,8 @@ class ChunkKind(IntEnum):
     SLICES = 2
     SEGMENTS = 3
     FILES = 4
+    ROWS = 5
+    BLOCKS = 6
 
 
 class State(IntEnum):
@@ -117,6 +119,19 @@ THREAD_HEAD = np.dtype(
         ("inside_bytes", "<u8"),
         ("site_hash", "<u8"),
         ("reserved", "<u8"),
+    ],
+    align=True,
+)
+ROW_WEIGHT = 0x9E3779B97F4A7C15
+ROW_HEAD = np.dtype(
+    [
+        ("check", "<u8"),
+        ("position", "<u8"),
+        ("worlds", "<u4"),
+        ("sites", "<u4"),
+        ("start_tick", "<u8"),
+        ("function", "<u4"),
+        ("signature", "<u4"),
     ],
     align=True,
 )

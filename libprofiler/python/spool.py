@@ -28,7 +28,8 @@ from crosswind.profile.container import (
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import ChunkKind, SlotState, State, TickSource
 from crosswind.profile.records import SliceLog, read_slices
-from crosswind.profile.segment_log import SegmentLog, read_segments
+from crosswind.profile.segment_log import SegmentLog
+from crosswind.profile.segment_reader import read_segments
 from crosswind.profile.table import Table, TableError
 
 __all__ = ["Instant", "RunningCall", "SpoolFile", "read_spool"]
@@ -116,9 +117,7 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
     except TableError as error:
         raise FormatError(path, str(error)) from None
     slices, slice_problems = read_slices(chunks[ChunkKind.SLICES], len(table.columns), int(header["slice_ns"]))
-    segments, segment_problems = read_segments(
-        chunks[ChunkKind.SEGMENTS], len(table.segment_fields), len(table.functions)
-    )
+    segments, segment_problems = read_segments(chunks, table)
     problems += slice_problems + segment_problems
     ended = bool(header["state"] != State.RUNNING and header["end"]["real_ns"])
     start, end = header_instant(header["start"]), header_instant(header["end"]) if ended else None

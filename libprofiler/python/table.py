@@ -40,6 +40,7 @@ class Table:
     """The names in a spool file. Positions are the numbers that records and blocks use.
 
     functions: (name, layer), the layer being `posix`, `stdio` or `mpi`. words: (name, length) of the arrays of words.
+    segment_units: of the segment fields.
     """
 
     columns: tuple[Column, ...]
@@ -49,6 +50,7 @@ class Table:
     lost: tuple[str, ...]
     functions: tuple[tuple[str, str], ...]
     words: tuple[tuple[str, int], ...] = ()
+    segment_units: tuple[str, ...] = ()
 
     @property
     def n_words(self) -> int:
@@ -86,6 +88,7 @@ def parse_table(raw: bytes, *, n_columns: int, n_groups: int, n_functions: int, 
         lost=tuple(_name(w, 1) for w in words["lost"]),
         functions=tuple((_name(w, 2), _name(w[1:], 1)) for w in words["function"]),
         words=tuple((_name(w, 2), _length(w[1])) for w in words["words"]),
+        segment_units=tuple(w[1] for w in words["segment"]),
     )
     found = (len(table.columns), len(table.functions), len(table.lost))
     if found != (n_columns, n_functions, n_lost) or n_groups > MAX_LINES or table.n_words > MAX_WORDS:

@@ -12,6 +12,7 @@ STRUCTS = {
     "xw_thread_head": layout.THREAD_HEAD,
     "xw_chunk": layout.CHUNK,
     "xw_instant": layout.INSTANT,
+    "xw_segment_slot_head": layout.ROW_HEAD,
 }
 CONSTANTS = {
     "XW_HEADER_SIZE": layout.HEADER_SIZE,

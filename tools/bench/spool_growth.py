@@ -10,13 +10,16 @@ import numpy as np
 from crosswind.profile import layout, read_spool
 
 SLICES_PER_DAY = 21600
-RECORDS_PER_LEVEL = 32768
-"""libprofiler/segment.c: after this many records each further one covers twice as many segments."""
+LEVEL_BYTES = 512 << 10
+"""libprofiler/segment_store.c: after so many bytes of blocks each further row covers twice as many segments."""
 
 
 @dataclass(frozen=True)
 class SpoolGrowth:
-    """One process's spool file: bytes that are there from the start, and bytes that each day adds (4 s slices)."""
+    """One process's spool file: bytes that are there from the start, and bytes that each day adds (4 s slices).
+
+    segment_bytes: of a row in a block. segments: rows, in blocks or not; all of the first level, so each is a segment.
+    """
 
     fixed_bytes: int
     slice_bytes: float
@@ -30,18 +33,18 @@ class SpoolGrowth:
         return self.slice_bytes * SLICES_PER_DAY
 
     def per_day(self) -> float:
-        """Bytes after one day: the fixed part, the slices, and the segments as they are thinned out.
+        """Bytes after one day: the fixed part, the slices, and the segments as they are thinned out."""
+        return self.fixed_bytes + self.slices_per_day() + self.segments_of_a_day()
 
-        n levels of R records cover R (2^n - 1) segments.
-        """
-        levels = np.log2(self.segments_per_day / RECORDS_PER_LEVEL + 1)
-        records = min(self.segments_per_day, levels * RECORDS_PER_LEVEL)
-        return self.fixed_bytes + self.slices_per_day() + self.segment_bytes * records
+    def segments_of_a_day(self) -> float:
+        """Bytes of a day's blocks: n levels of R rows cover R (2^n - 1) segments."""
+        levels = np.log2(self.segments_per_day * self.segment_bytes / LEVEL_BYTES + 1)
+        return float(min(self.segments_per_day * self.segment_bytes, levels * LEVEL_BYTES))
 
     def text(self) -> str:
         """What it is made of."""
         slices = f"{self.slices} slices of {self.slice_bytes:.0f} B"
-        return f"{slices}, {self.segments} segments of {self.segment_bytes:.0f} B, {self.fixed_bytes} B fixed"
+        return f"{slices}, {self.segments} segments of {self.segment_bytes:.1f} B, {self.fixed_bytes} B fixed"
 
 
 def spool_growth(path: Path) -> SpoolGrowth:
@@ -51,14 +54,16 @@ def spool_growth(path: Path) -> SpoolGrowth:
     header = np.frombuffer(data, layout.HEADER, count=1)[0]
     chunks = header["chunk"][: header["n_chunks"]]
     slices, slice_total = _log(data, chunks, layout.ChunkKind.SLICES)
-    segments, segment_total = _log(data, chunks, layout.ChunkKind.SEGMENTS)
-    threads = sum(int(chunk["size"]) for chunk in chunks if chunk["kind"] == layout.ChunkKind.THREADS)
+    _, block_total = _log(data, chunks, layout.ChunkKind.BLOCKS)
+    segments, in_blocks = len(spool.segments), int(np.count_nonzero(spool.segments.block >= 0))
+    fixed_kinds = (layout.ChunkKind.THREADS, layout.ChunkKind.ROWS)
+    fixed = sum(int(chunk["size"]) for chunk in chunks if chunk["kind"] in fixed_kinds)
     wall_s = (spool.end.mono_ns - spool.start.mono_ns) * 1e-9 if spool.end else float("nan")
     return SpoolGrowth(
-        fixed_bytes=layout.HEADER_SIZE + int(header["table_size"]) + threads,
+        fixed_bytes=layout.HEADER_SIZE + int(header["table_size"]) + fixed,
         slice_bytes=slice_total / max(slices, 1),
         slices=slices,
-        segment_bytes=segment_total / max(segments, 1),
+        segment_bytes=block_total / max(in_blocks, 1),
         segments=segments,
         segments_per_day=segments / wall_s * 86400,
     )
