@@ -10,6 +10,10 @@ __all__ = ["BatchSystem", "NoBatchSystem"]
 class BatchSystem(Protocol):
     """Answers must be quick (from memory or a table): the daemon asks in each look, for each job with silent files."""
 
+    def refresh(self) -> None:
+        """Bring the answers up to date: called at the begin of each look. Raises DatabaseError."""
+        ...
+
     def is_over(self, job_id: str, uid: int) -> bool | None:
         """Whether all processes of the job are gone: True, False, or None where the job is not known.
 
@@ -21,6 +25,9 @@ class BatchSystem(Protocol):
 
 class NoBatchSystem:
     """Knows no job: silence decides."""
+
+    def refresh(self) -> None:
+        """Nothing to do."""
 
     def is_over(self, job_id: str, uid: int) -> bool | None:
         """Not known."""

@@ -7,7 +7,6 @@ All state that matters is in the files and the database: a daemon may die at any
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import random
 import threading
@@ -23,14 +22,15 @@ from crosswind.collector.claim import Claims, recover
 from crosswind.collector.counts import Counts
 from crosswind.collector.errors import SpoolError
 from crosswind.collector.fair import FairShare
-from crosswind.collector.follow import Entry, Follower, Quota
+from crosswind.collector.follow import Follower, Quota
 from crosswind.collector.live import end_turns, take_turn
 from crosswind.collector.loading import CollectReport, Evaluate, Loading, name_of
 from crosswind.collector.log import log_event
+from crosswind.collector.plan import Due, Known, Limits, Plan
 from crosswind.collector.spool import remove_unfinished
 from crosswind.db import DatabaseError
 from crosswind.profile.lifecycle import Machine
-from crosswind.profile.steps import StepKey, group_by_step, read_spools
+from crosswind.profile.steps import group_by_step, read_spools
 
 __all__ = ["Daemon", "Settings"]
 
@@ -38,8 +38,7 @@ __all__ = ["Daemon", "Settings"]
 @dataclass(frozen=True)
 class Settings:
     """interval_s: between looks. budget_s: after this long a look loads nothing more. delete: instead of done/.
-    live_share: the part of the time that refreshing one running step may take. at_once: files of a step that are taken
-    and loaded together. early: ended processes of a running step are put away when there are so many.
+    live_share: the part of the time that refreshing one running step may take.
     """
 
     interval_s: float = 2.0
@@ -48,34 +47,8 @@ class Settings:
     cluster: str = ""
     quota: Quota = field(default_factory=Quota)
     live_share: float = 0.25
-    at_once: int = 4096
-    early: int = 256
+    limits: Limits = field(default_factory=Limits)
     longest_pause_s: float = 60.0
-
-
-@dataclass
-class _Known:
-    """What is known of a step from look to look. state: of its files, as they are in the database. Monotonic times:
-    due_since, not_before (after a failure), refresh_from (of a running one). failures: in a row.
-    """
-
-    state: str = ""
-    due_since: float = 0.0
-    not_before: float = 0.0
-    refresh_from: float = 0.0
-    failures: int = 0
-
-
-@dataclass(frozen=True)
-class _Due:
-    """A step that is to be loaded. paths: of its files; state: None when they are to be taken. running: which of them
-    are of processes that may still run.
-    """
-
-    key: StepKey
-    paths: tuple[Path, ...]
-    state: str | None = None
-    running: frozenset[str] = frozenset()
 
 
 class Daemon:
@@ -99,13 +72,13 @@ class Daemon:
         self.counts = counts or Counts()
         self.stop = threading.Event()
         self._clock_ns = clock_ns
-        self._share: FairShare[_Due] = FairShare()
-        self._known: dict[StepKey, _Known] = {}
+        self._share: FairShare[Due] = FairShare()
+        self._plan = Plan(self.settings.limits)
         self._failures = 0  # of the database, in a row
         self._logged = 0  # steps of this look's report
         self._swept = 0.0
-        machine, batch = Machine.this(), batch or NoBatchSystem()
-        self._followers = {spool: Follower(spool, machine, batch, self.settings.quota) for spool in self.spools}
+        machine, self._batch = Machine.this(), batch or NoBatchSystem()
+        self._followers = {spool: Follower(spool, machine, self._batch, self.settings.quota) for spool in self.spools}
 
     def run(self) -> None:
         """Look again and again until `stop` is set; what is being loaded then is finished first."""
@@ -125,6 +98,7 @@ class Daemon:
     def look(self) -> CollectReport:
         """One look. Raises DatabaseError; what was being loaded is back in the spool then."""
         begin, now_ns = time.monotonic(), self._clock_ns()
+        self._batch.refresh()
         recovered = sum(self._scan(follower, now_ns) for follower in self._followers.values())
         with Claims(self.spools) as claims:
             loading = Loading(
@@ -133,7 +107,9 @@ class Daemon:
             loading.report.recovered = recovered
             try:
                 self._set_aside(loading, now_ns)
-                self._load(loading, self._due(now_ns, loading.report), begin)
+                due = self._plan.due(self._followers, now_ns)
+                loading.report.running = [name_of(key) for key in self._plan.running]
+                self._load(loading, due, begin)
             finally:
                 self._account(loading.report, time.monotonic() - begin)
         return loading.report
@@ -172,49 +148,13 @@ class Daemon:
                     entry.stuck = True
                     self._failed("move", file=entry.path, reason=error)
 
-    def _due(self, now_ns: int, report: CollectReport) -> list[_Due]:
-        """The steps that are to be loaded now, those that wait longest first."""
-        entries = {str(e.path): e for f in self._followers.values() for e in f.entries.values() if not e.reason}
-        steps = group_by_step([e.peek for e in entries.values() if e.peek is not None])
-        self._known = {key: self._known.get(key) or _Known() for key in steps}
-        now = time.monotonic()
-        due: list[_Due] = []
-        for key, members in steps.items():
-            files = sorted((entries[member.path] for member in members), key=lambda entry: entry.path)
-            running = [e for e in files if self._followers[e.path.parent].may_run(e, now_ns)]
-            if running:
-                report.running.append(name_of(key))
-            known = self._known[key]
-            if known.not_before > now:
-                continue
-            found = self._due_of(key, files, running, known)
-            if not found:
-                known.due_since = 0.0
-            known.due_since = known.due_since or now
-            due += found
-        return sorted(due, key=lambda d: self._known[d.key].due_since)
-
-    def _due_of(self, key: StepKey, files: list[Entry], running: list[Entry], known: _Known) -> list[_Due]:
-        """What there is to do for one step."""
-        if not running:
-            return [_Due(key, tuple(e.path for e in files))]
-        due = []
-        alive = {e.path for e in running}
-        ended = tuple(e.path for e in files if e.path not in alive and e.peek and not e.peek.ranks)
-        has_job = any(e.peek is not None and e.peek.job_id for e in running)
-        if has_job and len(ended) >= self.settings.early:
-            due.append(_Due(key, ended))
-        elif has_job and known.refresh_from <= time.monotonic() and known.state != (state := _state_of(files)):
-            due.append(_Due(key, tuple(e.path for e in files), state, frozenset(map(str, alive))))
-        return due
-
     # --- loading ---
 
-    def _load(self, loading: Loading, due: Sequence[_Due], begin: float) -> None:
+    def _load(self, loading: Loading, due: Sequence[Due], begin: float) -> None:
         for uid, step in self._share.in_turn((d.key.uid, d) for d in due):
             if self.stop.is_set() or time.monotonic() - begin > self.settings.budget_s:
                 return
-            known = self._known[step.key]
+            known = self._plan.known[step.key]
             try:
                 with self._share.charged(uid):
                     if step.state is None:
@@ -232,28 +172,28 @@ class Daemon:
                 self._postpone(known)
                 self._failed("unforeseen", step=name_of(step.key), reason=repr(error))
 
-    def _finish(self, loading: Loading, step: _Due) -> None:
+    def _finish(self, loading: Loading, step: Due) -> None:
         """Take the files of a step, or of ended processes of it, load them and put them away."""
-        for at in range(0, len(step.paths), self.settings.at_once):
-            loading.load_finished(step.paths[at : at + self.settings.at_once])
-        for path in step.paths:
-            self._followers[path.parent].forget(path)
-        end_turns(step.paths[0].parent, step.key)
+        for batch in step.batches:
+            loading.load_finished(batch)
+            for path in batch:
+                self._followers[path.parent].forget(path)
+        end_turns(step.spool, step.key)
         self.counts.slices += self._log_loaded(loading.report, "finished")
 
-    def _refresh(self, loading: Loading, step: _Due, state: str, known: _Known) -> None:
+    def _refresh(self, loading: Loading, step: Due, state: str, known: Known) -> None:
         """Load what a running step has so far, unless another collector has done or does it."""
         begin = time.monotonic()
-        with take_turn(step.paths[0].parent, step.key) as turn:
+        with take_turn(step.spool, step.key) as turn:
             if turn is None:
                 return
-            if turn.loaded != state:
-                files, _ = read_spools(step.paths)  # what can't be read now is refused when the step is over
+            for batch in step.batches if turn.loaded != state else ():
+                files, _ = read_spools(batch)  # what can't be read now is refused when the step is over
                 members = group_by_step(files).get(step.key)
                 if members:
                     loading.load_running(members, step.running)
                     self._log_loaded(loading.report, "running")
-                turn.note(state)
+            turn.note(state)
         known.state = state
         took = time.monotonic() - begin
         known.refresh_from = begin + took / self.settings.live_share
@@ -276,7 +216,7 @@ class Daemon:
 
     # --- failures and figures ---
 
-    def _postpone(self, known: _Known) -> None:
+    def _postpone(self, known: Known) -> None:
         """A step that failed waits longer each time, so that it cannot hold up the others."""
         known.failures += 1
         known.not_before = time.monotonic() + min(10 * self.settings.longest_pause_s, 2.0**known.failures)
@@ -310,15 +250,3 @@ class Daemon:
             log_event(logging.WARNING, "note", reason=note)
         if report.recovered:
             log_event(logging.INFO, "recovered", files=report.recovered)
-
-
-def _state_of(files: Sequence[Entry]) -> str:
-    """A fingerprint of how far the files of a step have come."""
-    state = hashlib.blake2b(digest_size=16)
-    for entry in files:
-        seen = entry.peek
-        if seen is not None:
-            size = seen.size if seen.is_log else 0
-            words = (entry.path.name, seen.inode, seen.cursor.chunk, seen.cursor.offset, int(seen.state), size)
-            state.update("\0".join(map(str, words)).encode("utf-8", "replace"))
-    return state.hexdigest()

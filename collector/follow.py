@@ -21,6 +21,7 @@ from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import State
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.peek import START, Peek, peek
+from crosswind.profile.steps import EXHAUSTED
 
 __all__ = ["QUIET_S", "Entry", "Follower", "Quota"]
 
@@ -153,7 +154,8 @@ class Follower:
         except FileNotFoundError:
             return False
         except OSError as error:
-            entry.reason, entry.due_ns = error.strerror or type(error).__name__, NEVER
+            if error.errno not in EXHAUSTED:
+                entry.reason, entry.due_ns = error.strerror or type(error).__name__, NEVER
             return True
         if seen is None:
             if time.time() - _mtime(entry.path) >= STARTING_S:

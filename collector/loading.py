@@ -14,7 +14,7 @@ from sqlalchemy.exc import DataError
 
 from crosswind.collector.claim import Claims
 from crosswind.db import DatabaseError, Evaluation, RefusedProfile, load_profile
-from crosswind.profile.errors import FormatError
+from crosswind.profile.errors import FormatError, printable
 from crosswind.profile.merge import merge_files
 from crosswind.profile.model import Profile
 from crosswind.profile.short import ShortLog
@@ -90,7 +90,7 @@ class Loading:
         good = {Path(file.path) for file in files}
         bad: dict[Path, tuple[str, str]] = {}
         for group in group_by_step(files).values():
-            why = self._load(group, [(str(self.claims.origin(Path(p))), why) for p, why in dropped], self.evaluate)
+            why = self._load(group, dropped, self.evaluate)
             if why:
                 bad |= {Path(file.path): why for file in group}
         for read in sorted(good):
@@ -107,7 +107,7 @@ class Loading:
         """
         why = self._load(members, [], None, running)
         if why:
-            self.report.refused.append((members[0].path, why[0]))
+            self.report.refused.append((self._shown(Path(members[0].path)), why[0]))
             self.report.kinds[why[1]] += 1
 
     def put_away(self, path: Path) -> None:
@@ -170,9 +170,9 @@ class Loading:
         """
         try:
             profile = merge_files(files, dropped, running=running)
-        except (ValueError, ArithmeticError, LookupError, MemoryError) as error:
+        except (ValueError, ArithmeticError, LookupError) as error:
             raise FormatError(files[0].path, f"cannot be merged ({type(error).__name__}: {error})") from error
-        origins = ((str(self.claims.origin(Path(path))), why) for path, why in profile.dropped_files)
+        origins = ((self._shown(Path(path)), why) for path, why in profile.dropped_files)
         return replace(profile, dropped_files=tuple(origins))
 
     def _evaluation(self, profile: Profile, evaluate: Evaluate | None) -> Evaluation | None:
@@ -183,8 +183,12 @@ class Loading:
             self.report.notes.append(f"{profile.job.id}.{profile.job.step} has no estimate: {error}")
             return None
 
+    def _shown(self, path: Path) -> str:
+        """Where a file lay, for reports and databases: users choose names with any bytes in them."""
+        return printable(str(self.claims.origin(path)))
+
     def _refuse_taken(self, taken: Path, reason: str, kind: str) -> None:
-        self.report.refused.append((str(self.claims.origin(taken)), reason))
+        self.report.refused.append((self._shown(taken), reason))
         self.report.kinds[kind] += 1
         self.claims.of(taken).refuse(taken)
 

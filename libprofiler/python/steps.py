@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from crosswind.profile.short import ShortLog, read_short_log
 from crosswind.profile.spool import SpoolFile, read_spool
 
 __all__ = [
+    "EXHAUSTED",
     "SHORT_SUFFIX",
     "SPOOL_SUFFIX",
     "Dropped",
@@ -25,6 +27,7 @@ __all__ = [
 
 SPOOL_SUFFIX = ".xws"
 SHORT_SUFFIX = ".xwl"
+EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # says something of us, and nothing of the file
 Dropped = list[tuple[str, str]]
 _File = TypeVar("_File", SpoolFile | ShortLog, Peek)
 _Process = SpoolFile | Peek
@@ -46,7 +49,7 @@ def read_spools(
 
     The owner of a file is its user, whatever its header says: nobody can speak for another, and a process in a user
     namespace (a container without root) that takes itself for root counts for who it really is. `believe_uid` takes
-    the header's word instead, for files that were copied from elsewhere.
+    the header's word instead, for files that were copied from elsewhere. Raises OSError when we can open no more files.
     """
     files: list[SpoolFile | ShortLog] = []
     dropped: Dropped = []
@@ -54,8 +57,10 @@ def read_spools(
         try:
             file = read_short_log(path) if os.fspath(path).endswith(SHORT_SUFFIX) else read_spool(path)
         except FormatError as error:
-            dropped.append((error.path, error.reason))
+            dropped.append((os.fspath(path), error.reason))
         except OSError as error:
+            if error.errno in EXHAUSTED:
+                raise
             dropped.append((os.fspath(path), error.strerror or type(error).__name__))
         except MemoryError:
             dropped.append((os.fspath(path), "is too large for the memory that there is"))

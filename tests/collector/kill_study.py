@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from crosswind.collector.daemon import Daemon, Settings
+from crosswind.collector.plan import Limits
 from crosswind.db import open_database, queries, reading
 from support.growing import CALLS, live_process
 
@@ -169,7 +170,7 @@ def _fork(target: Callable[..., None], *arguments: object) -> multiprocessing.Pr
 
 def _collect(spool: Path, url: str) -> None:
     """Be a collector until SIGTERM."""
-    daemon = Daemon([spool], open_database(url), settings=Settings(interval_s=0.05, early=5))
+    daemon = Daemon([spool], open_database(url), settings=Settings(interval_s=0.05, limits=Limits(files=8, early=5)))
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop.set())
     daemon.run()
 

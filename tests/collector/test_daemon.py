@@ -14,6 +14,7 @@ from crosswind.collector import daemon as daemon_module
 from crosswind.collector import loading
 from crosswind.collector.daemon import Daemon, Settings
 from crosswind.collector.log import KeyValueFormatter
+from crosswind.collector.plan import Limits
 from crosswind.db import DatabaseError, queries, reading
 from support.growing import CALLS, GrowingSpool
 from support.spools import SLICE_NS, Short, SpoolBuilder
@@ -110,7 +111,7 @@ class TestRunningJobs:
         assert list((spool / "running").iterdir()) == []
 
     def test_only_one_of_two_daemons_loads_a_running_step(self, daemon, engine, grow, clock, spool):
-        other = Daemon([spool], engine, clock_ns=clock)
+        other = Daemon([spool], engine, clock_ns=clock, settings=daemon.settings)
         process = grow()
         process.grow(NOW_SLICE - 10, 5)
         daemon.look()
@@ -142,7 +143,7 @@ class TestRunningJobs:
         assert [state for state, _ in calls(engine).values()] == ["finished"]
 
     def test_ended_processes_of_a_running_step_do_not_pile_up(self, engine, grow, write, clock, spool):
-        daemon = Daemon([spool], engine, clock_ns=clock, settings=Settings(live_share=1e6, early=3))
+        daemon = Daemon([spool], engine, clock_ns=clock, settings=Settings(live_share=1e6, limits=Limits(early=3)))
         grow().grow(NOW_SLICE - 10, 5)
         for pid in range(3):
             write(pid=pid + 10, first_slice=NOW_SLICE - 10)
@@ -163,6 +164,9 @@ class TestTheEnd:
 
         def __init__(self, over):
             self.over = over
+
+        def refresh(self):
+            pass
 
         def is_over(self, job_id, uid):
             assert (job_id, uid) == ("1001", os.geteuid())
