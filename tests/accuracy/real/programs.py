@@ -61,21 +61,20 @@ def _hpcc(directory: Path, size: int) -> list[str]:
     return ["hpcc"]
 
 
-def _mini_app(mpi: str) -> Program:
+def _mini_app(name: str, title: str, mpi: str) -> Program:
     path = str(BUILT / f"accuracy_cg.{mpi}")
 
     def command(directory: Path, solves: int) -> list[str]:
         return [path, str(CG_SIZE), str(CG_ITERATIONS), str(solves)]
 
-    name = "cg" if mpi == "openmpi" else f"cg-{mpi}"
-    return Program(name, "conjugate gradients", mpi, command, pilot=5, needs=path)
+    return Program(name, title, mpi, command, pilot=5, needs=path)
 
 
 _ROWS = (
     Program("lammps", "LAMMPS", "openmpi", _lammps("melt.lmp"), 500, "lmp"),
     Program("lammps-phases", "LAMMPS with phases", "openmpi", _lammps("phases.lmp"), 500, "lmp"),
     Program("hpcc", "HPCC", "openmpi", _hpcc, 1500, "hpcc", growth=2.0, kinds=("calls",)),
-    _mini_app("openmpi"),
-    _mini_app("mpich"),
+    _mini_app("cg", "conjugate gradients", "openmpi"),
+    _mini_app("cg-mpich", "conjugate gradients, MPICH", "mpich"),
 )
 PROGRAMS = {program.name: program for program in _ROWS}
