@@ -25,7 +25,7 @@ from uuid import uuid4
 
 from crosswind.collector.errors import SpoolError
 
-__all__ = ["RUNNING", "Claim", "Claims", "lock_file", "own_folder", "recover"]
+__all__ = ["REFUSED", "RUNNING", "Claim", "Claims", "lock_file", "own_folder", "recover"]
 
 CLAIMS, DONE, REFUSED, RUNNING, OWNER = "claims", "done", "refused", "running", "owner"
 

@@ -23,6 +23,7 @@ CLEAR_ERRORS = (
     ("crosswind.db.errors", "DatabaseError"),
     ("crosswind.db.errors", "RefusedProfile"),
     ("crosswind.collector.errors", "SpoolError"),
+    ("crosswind.collector.transport.errors", "TransportError"),
     ("crosswind.analysis.errors", "InputError"),
 )
 

@@ -7,6 +7,7 @@ that has not grown for ten minutes, is taken away once it is loaded; a younger o
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 import time
@@ -17,11 +18,12 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from crosswind.collector.agent.nodefile import MAX_FILE, NODE_SUFFIX, NodeFile, read_node_file
-from crosswind.db.errors import RefusedProfile
+from crosswind.collector.log import log_event
+from crosswind.db.errors import DatabaseError, RefusedProfile
 from crosswind.db.nodes import load_node_slices
 from crosswind.profile.errors import FormatError
 
-__all__ = ["NodeReport", "collect_nodes"]
+__all__ = ["NodeReport", "collect_nodes", "load_and_log"]
 
 QUIET_S = 600.0  # after this long without growing a file counts as ended
 REFUSED = ".refused"
@@ -44,6 +46,19 @@ def collect_nodes(spools: Iterable[str | os.PathLike[str]], engine: Engine, *, c
         for path in _node_files(spool):
             _load(path, engine, cluster, report)
     return report
+
+
+def load_and_log(spool: Path, engine: Engine) -> None:
+    """Load the node files of a directory. What fails is logged: the files stay for the next time."""
+    try:
+        report = collect_nodes([spool], engine)
+    except (DatabaseError, OSError) as error:
+        log_event(logging.WARNING, "nodes_not_loaded", reason=str(error))
+        return
+    for path, reason in report.refused:
+        log_event(logging.ERROR, "refused", file=Path(path).name, reason=reason)
+    if report.slices:
+        log_event(logging.INFO, "nodes_loaded", nodes=len(report.nodes), slices=report.slices)
 
 
 def _node_files(spool: Path) -> list[Path]:

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -15,14 +15,13 @@ from uuid import uuid4
 from crosswind.collector.agent.nodefile import NODE_SUFFIX, NodeWriter
 from crosswind.collector.agent.sample import Slice, Snapshot, read_sources, slice_between
 from crosswind.collector.agent.sources import READERS
+from crosswind.collector.log import log_event
 from crosswind.db.schema import BLOCK
 
 __all__ = ["Agent", "next_boundary", "wait_until"]
 
 MAX_SPOOL = 64 << 20  # bytes of node files that wait to be loaded; beyond it the oldest go
 _LOOK_S = 1.0  # how often the clock is looked at while waiting, in case it is set
-
-log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -43,28 +42,31 @@ class Agent:
     _block: int = -1
     _broken: set[str] = field(default_factory=set)
 
-    def run(self, stop: threading.Event, after_slice: Callable[[], None] = lambda: None) -> None:
-        """Until stop is set: one slice after the other. after_slice: called when one was written."""
+    def run(self, stop: threading.Event) -> None:
+        """Until stop is set: one slice after the other."""
         try:
             while (boundary := wait_until(next_boundary(self.slice_ns), self.slice_ns, stop)) is not None:
                 self.sample(boundary)
-                after_slice()
         finally:
             self.close()
 
     def sample(self, boundary: int) -> Slice | None:
         """Read the sources at a boundary; the slice that ended there, which is also written, or None for a gap."""
-        at_ns = time.time_ns()
-        values, broken = read_sources(self.root, self.sources)
-        for name in set(broken) - self._broken:
-            log.warning("event=source_broken source=%s", name)
-        self._broken = set(broken)
-        now = Snapshot(boundary, at_ns, values)
-        before, self._before = self._before, now
-        piece = None if before is None else slice_between(before, now, self.slice_ns)
+        piece = self.read(boundary)
         if piece is not None:
             self._write(piece)
         return piece
+
+    def read(self, boundary: int) -> Slice | None:
+        """The same without writing."""
+        at_ns = time.time_ns()
+        values, broken = read_sources(self.root, self.sources)
+        for name in set(broken) - self._broken:
+            log_event(logging.WARNING, "source_broken", source=name)
+        self._broken = set(broken)
+        now = Snapshot(boundary, at_ns, values)
+        before, self._before = self._before, now
+        return None if before is None else slice_between(before, now, self.slice_ns)
 
     def close(self) -> None:
         """End the file that is being written."""
@@ -73,7 +75,7 @@ class Agent:
             try:
                 writer.close()
             except OSError as error:
-                log.warning("event=node_file_lost file=%s reason=%r", writer.path.name, error.strerror)
+                log_event(logging.WARNING, "node_file_unfinished", file=writer.path.name, reason=error.strerror)
 
     def _write(self, piece: Slice) -> None:
         """Append a slice; where that fails it is lost, and the next one tries a new file."""
@@ -86,7 +88,7 @@ class Agent:
                 self._writer, self._block = self._new_file(piece.number), block
             self._writer.append(piece)
         except OSError as error:
-            log.warning("event=slice_lost slice=%d reason=%r", piece.number, error.strerror)
+            log_event(logging.WARNING, "slice_lost", slice=piece.number, reason=error.strerror)
             if self._writer is not None:
                 self._writer.abandon()
                 self._writer = None
@@ -94,7 +96,7 @@ class Agent:
     def _new_file(self, first_slice: int) -> NodeWriter:
         dropped = _keep_below(self.spool, MAX_SPOOL)
         if dropped:
-            log.warning("event=node_files_dropped count=%d reason='nobody loads them'", dropped)
+            log_event(logging.WARNING, "node_files_dropped", count=dropped, reason="nobody loads them")
         name = f"{re.sub(r'[^A-Za-z0-9_-]', '_', self.node)[:64]}.{first_slice}.{uuid4().hex[:8]}{NODE_SUFFIX}"
         header = {"node": self.node, "slice_ns": self.slice_ns, "serves": self.serves, "dropped_files": dropped}
         return NodeWriter(self.spool / name, header)

@@ -254,8 +254,12 @@ class TestAgent:
 
     def test_stops_cleanly(self, tmp_path):
         stop = threading.Event()
-        agent = Agent(tmp_path, "n01", self.LENGTH, sources=("cpu",))
-        agent.run(stop, after_slice=lambda: stop.set() if list(tmp_path.iterdir()) else None)
+        thread = threading.Thread(target=Agent(tmp_path, "n01", self.LENGTH, sources=("cpu",)).run, args=(stop,))
+        thread.start()
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.02)
+        stop.set()
+        thread.join()
         (path,) = tmp_path.iterdir()
         assert read_node_file(path.read_bytes()).ended
 

@@ -1,0 +1,251 @@
+"""Bundles (.xwb): many small files of a node as one, with their owners. A tar archive compressed with zstd.
+
+    crosswind.json     {"version": 1, "node": "n01"}
+    NAME               the files, as they were: owner's number, time of the last change, bytes
+    crosswind.end      empty: nothing was cut off
+
+Its name is the SHA-256 of its content, so a bundle that is sent again is known. `tar --zstd -tvf` lists one. Unpacking
+trusts the archive's owners, so a bundle counts only if it came from root (docs/operations.md, "Trust").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import stat
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
+from uuid import uuid4
+
+import zstandard
+
+from crosswind.collector.agent.nodefile import NODE_SUFFIX
+from crosswind.collector.transport.errors import BadBundle
+from crosswind.profile.steps import SHORT_SUFFIX, SPOOL_SUFFIX
+
+__all__ = [
+    "ARRIVING",
+    "BUNDLE_SUFFIX",
+    "MAX_BUNDLE",
+    "MAX_FILES",
+    "UNFINISHED",
+    "check",
+    "fsync_directory",
+    "pack",
+    "unpack",
+]
+
+BUNDLE_SUFFIX = ".xwb"
+VERSION = 1
+MAX_FILES = 4096  # in one bundle
+MAX_FILE = 256 << 20
+MAX_BUNDLE = 1 << 30  # unpacked
+MAX_WINDOW = 1 << 27
+UNFINISHED = ".making."
+ARRIVING = ".arriving."  # a delivered file before it has its name; .making. is what the spool's own processes make
+_MANIFEST, _END = "crosswind.json", "crosswind.end"
+_SUFFIXES = (SPOOL_SUFFIX, SHORT_SUFFIX, NODE_SUFFIX)
+_NAME = re.compile(r"[A-Za-z0-9_+@%~=,-][A-Za-z0-9._+@%~=,-]{0,180}", re.ASCII)
+_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
+
+
+def pack(paths: Iterable[Path], node: str, folder: Path) -> tuple[Path, dict[Path, int]]:
+    """Make a bundle of these files in a folder, on stable storage; its path, and the size that each file had.
+
+    What is gone, no regular file or too large is left out. Raises OSError.
+    """
+    making = folder / f"{UNFINISHED}{uuid4().hex}"
+    sizes: dict[Path, int] = {}
+    try:
+        with open(making, "xb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            digest = _Hashed(file)
+            with (
+                zstandard.ZstdCompressor(level=3).stream_writer(digest, closefd=False) as packed,  # type: ignore[arg-type]
+                tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
+            ):
+                _add_manifest(tar, node)
+                for path in paths:
+                    size = _add(tar, path)
+                    if size is not None:
+                        sizes[path] = size
+                tar.addfile(tarfile.TarInfo(_END))
+            file.flush()
+            os.fsync(file.fileno())
+        target = folder / f"{digest.hexdigest()}{BUNDLE_SUFFIX}"
+        os.rename(making, target)
+    except BaseException:
+        making.unlink(missing_ok=True)
+        raise
+    fsync_directory(folder)
+    return target, sizes
+
+
+def check(bundle: Path) -> None:
+    """Raise BadBundle when a bundle's bytes are not those that its name says."""
+    with open(bundle, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if bundle.name != f"{digest}{BUNDLE_SUFFIX}":
+        raise BadBundle("its bytes are not those that its name says")
+
+
+def unpack(bundle: Path, spool: Path) -> list[Path]:
+    """Deliver the files of a bundle into a spool directory, with their owners; their paths.
+
+    Their names are the sender's with the node and the bundle in them. When it returns they are on stable storage;
+    doing it again changes nothing. Raises BadBundle, then nothing was delivered, and OSError.
+    """
+    key = bundle.name.removesuffix(BUNDLE_SUFFIX)[:12]
+    made: list[tuple[Path, Path]] = []
+    try:
+        with open(bundle, "rb") as file:
+            node, members = _open(file)
+            for member, content in members:
+                stem, suffix = os.path.splitext(member.name)
+                making = spool / f"{ARRIVING}{uuid4().hex}"
+                made.append((making, spool / f"{stem}.{node}.{key}{suffix}"))
+                _write(making, member, content)
+    except (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError, KeyError) as error:
+        _remove(made)
+        raise error if isinstance(error, BadBundle) else BadBundle(f"it is damaged ({error})") from None
+    except BaseException:
+        _remove(made)
+        raise
+    for making, target in made:
+        os.rename(making, target)
+    fsync_directory(spool)
+    return [target for _, target in made]
+
+
+def fsync_directory(folder: Path) -> None:
+    """Make names in a directory last."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class _Hashed:
+    """A file that is written, and the hash of what was written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.hash = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.hash.update(data)
+        return self.file.write(data)
+
+    def hexdigest(self) -> str:
+        return self.hash.hexdigest()
+
+
+def _add_manifest(tar: tarfile.TarFile, node: str) -> None:
+    text = json.dumps({"version": VERSION, "node": node}).encode()
+    info = tarfile.TarInfo(_MANIFEST)
+    info.size = len(text)
+    tar.addfile(info, io.BytesIO(text))
+
+
+def _add(tar: tarfile.TarFile, path: Path) -> int | None:
+    """Add one file as it is now; its size, or None where it was left out."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE or not _NAME.fullmatch(path.name):
+            return None
+        content = file.read(status.st_size)
+        info = tarfile.TarInfo(path.name)
+        info.size, info.uid, info.gid, info.mode = len(content), status.st_uid, status.st_gid, 0o600
+        info.mtime = status.st_mtime_ns // 10**9
+        info.pax_headers = {"crosswind.mtime_ns": str(status.st_mtime_ns)}
+        tar.addfile(info, io.BytesIO(content))
+    return len(content)
+
+
+def _open(file: IO[bytes]) -> tuple[str, Iterable[tuple[tarfile.TarInfo, IO[bytes]]]]:
+    """The node that a bundle says it is of, and its files one after the other, checked. Raises what reading raises."""
+    stream = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(file, read_across_frames=False)
+    tar = tarfile.open(fileobj=_Bounded(stream), mode="r|", errorlevel=2)  # type: ignore[call-overload]  # noqa: SIM115
+    first = tar.next()
+    if first is None or first.name != _MANIFEST or not first.isreg() or first.size > 4096:
+        raise BadBundle("it does not begin with its manifest")
+    manifest = json.loads(_content(tar, first).read())
+    if not isinstance(manifest, dict) or manifest.get("version") != VERSION:
+        raise BadBundle("it is of another version of Crosswind")
+    if not isinstance(manifest.get("node"), str) or not _NODE.fullmatch(manifest["node"]):
+        raise BadBundle("it names no node")
+    return manifest["node"], _members(tar)
+
+
+def _members(tar: tarfile.TarFile) -> Iterable[tuple[tarfile.TarInfo, IO[bytes]]]:
+    seen: set[str] = set()
+    while (member := tar.next()) is None or member.name != _END:
+        if member is None:
+            raise BadBundle("it is cut off")
+        if not member.isreg() or member.issparse() or not _NAME.fullmatch(member.name) or member.name in seen:
+            raise BadBundle(f"it holds {member.name[:80]!r}, which is no plain file")
+        if not member.name.endswith(_SUFFIXES) or member.size > MAX_FILE or not 0 <= member.uid < 1 << 32:
+            raise BadBundle(f"it holds {member.name[:80]!r}, which is none of Crosswind's files")
+        seen.add(member.name)
+        if len(seen) > MAX_FILES:
+            raise BadBundle(f"it holds more than {MAX_FILES} files")
+        yield member, _content(tar, member)
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    content = tar.extractfile(member)
+    assert content is not None, "a plain file has content"  # noqa: S101
+    return content
+
+
+class _Bounded:
+    """A stream that ends with an error when it is longer than a bundle may be: a few bytes can unpack to anything."""
+
+    def __init__(self, stream: Any) -> None:  # noqa: ANN401 (zstandard's own type)
+        self.stream = stream
+        self.left = MAX_BUNDLE
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self.stream.read(size)
+        self.left -= len(data)
+        if self.left < 0:
+            raise BadBundle(f"it unpacks to more than {MAX_BUNDLE >> 20} MiB")
+        return data
+
+
+def _write(path: Path, member: tarfile.TarInfo, content: IO[bytes]) -> None:
+    """Write one file under a name that nobody looks at, with its owner and time, on stable storage."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    mtime_ns = int(member.pax_headers.get("crosswind.mtime_ns", int(member.mtime) * 10**9))
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        left = member.size
+        while left and (part := content.read(min(left, 1 << 20))):
+            file.write(part)
+            left -= len(part)
+        if left:
+            raise BadBundle(f"{member.name} is cut off in it")
+        file.flush()
+        if member.uid != os.geteuid():
+            try:
+                os.fchown(file.fileno(), member.uid, -1)
+            except PermissionError:
+                raise BadBundle(
+                    f"it holds files of user {member.uid}, and only root can give files to others"
+                ) from None
+        os.utime(file.fileno(), ns=(mtime_ns, mtime_ns))
+        os.fsync(file.fileno())
+
+
+def _remove(made: Iterable[tuple[Path, Path]]) -> None:
+    for making, _ in made:
+        making.unlink(missing_ok=True)

@@ -1,0 +1,81 @@
+"""Transport by a directory that the nodes and the collector share: whole files, by rename."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import time
+from pathlib import Path
+from uuid import uuid4
+
+from crosswind.collector.transport.bundle import BUNDLE_SUFFIX, UNFINISHED, fsync_directory
+from crosswind.collector.transport.errors import TransportError
+from crosswind.collector.transport.inbox import Inbox
+
+__all__ = ["SharedReceiver", "SharedSender"]
+
+ABANDONED_S = 3600.0  # a copy that was not finished after so long belongs to a node that died
+
+
+class SharedSender:
+    """Puts bundles into the shared directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def send(self, bundle: Path) -> None:
+        """Copy a bundle; when it returns, the directory has it on stable storage. Raises TransportError."""
+        making = self.directory / f"{UNFINISHED}{uuid4().hex}"
+        try:
+            with open(bundle, "rb") as source, open(making, "xb") as target:
+                os.fchmod(target.fileno(), 0o600)
+                shutil.copyfileobj(source, target, 1 << 20)
+                target.flush()
+                os.fsync(target.fileno())
+            os.rename(making, self.directory / bundle.name)
+            fsync_directory(self.directory)
+        except OSError as error:
+            making.unlink(missing_ok=True)
+            raise TransportError(f"cannot write to {self.directory}: {error.strerror}") from None
+
+
+class SharedReceiver:
+    """Takes bundles out of the shared directory. Only those of root or of our own user count: docs/operations.md."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def receive(self, inbox: Inbox) -> int:
+        """Deliver all bundles that are there; how many. Raises TransportError, OSError when a delivery fails."""
+        delivered = 0
+        try:
+            names = sorted(os.listdir(self.directory))
+        except OSError as error:
+            raise TransportError(f"cannot read {self.directory}: {error.strerror}") from None
+        for path in (self.directory / name for name in names):
+            if path.suffix == BUNDLE_SUFFIX and self._is_trusted(path, inbox):
+                delivered += inbox.deliver(path)
+                path.unlink(missing_ok=True)
+            elif path.name.startswith(UNFINISHED):
+                self._remove_abandoned(path)
+        return delivered
+
+    @staticmethod
+    def _is_trusted(path: Path, inbox: Inbox) -> bool:
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:
+            return False
+        if stat.S_ISREG(status.st_mode) and status.st_uid in (0, os.geteuid()):
+            return True
+        inbox.refuse(path, f"it is of user {status.st_uid}: only root speaks for a node")
+        return False
+
+    @staticmethod
+    def _remove_abandoned(path: Path) -> None:
+        try:
+            if time.time() - os.lstat(path).st_mtime > ABANDONED_S:
+                path.unlink()
+        except FileNotFoundError:
+            pass

@@ -1,0 +1,170 @@
+"""From the spool of a node over a shared directory into the database: nothing lost, nothing twice, whoever dies."""
+
+import os
+import time
+
+import pytest
+
+from crosswind.collector.agent.load import collect_nodes
+from crosswind.collector.agent.nodefile import NodeWriter
+from crosswind.collector.agent.sample import Slice
+from crosswind.collector.transport import outbox as outboxes
+from crosswind.collector.transport.errors import TransportError
+from crosswind.collector.transport.inbox import Inbox
+from crosswind.collector.transport.shared import SharedReceiver, SharedSender
+from crosswind.collector.transport.ship import ship_once
+from crosswind.db import node_queries, reading
+from crosswind.profile.lifecycle import Machine
+from support.spools import RUNNING, START_NS, Short, SpoolBuilder
+from support.transport import dying
+
+
+def ship(nodes, node="n01"):
+    return ship_once(nodes.outbox(node), SharedSender(nodes.shared))
+
+
+def receive(nodes):
+    inbox = Inbox(nodes.arrived)
+    SharedReceiver(nodes.shared).receive(inbox)
+    return inbox
+
+
+def left(directory):
+    """Names of plain files anywhere below."""
+    return sorted(p.name for p in directory.rglob("*") if p.is_file() and p.name != "owner")
+
+
+def test_one_bundle_per_step_and_all_is_loaded(engine, nodes):
+    for pid in (1, 2, 3):
+        nodes.step("1001", pid=pid)
+    nodes.step("1002")
+    nodes.step("1001", node="n02")
+    assert (ship(nodes), ship(nodes, "n02")) == (2, 1)
+    assert receive(nodes).files == 5
+    assert nodes.loaded(engine) == nodes.written == {"1001": 12, "1002": 3}
+    assert [left(d) for d in (*nodes.spools.values(), nodes.shared)] == [[], [], []]
+    assert ship(nodes) == 0
+
+
+def test_a_running_step_stays_on_its_node(nodes):
+    machine = Machine.this()
+    if not machine.boot_id:
+        pytest.skip("this machine has no boot id in /proc: whether a process runs cannot be told")
+    nodes.step("1001", pid=1)
+    nodes.step("1001", pid=os.getpid(), state=RUNNING, end_ns=0, boot_id=machine.boot_id)
+    nodes.step("1002", pid=2**22 + 1, state=RUNNING, end_ns=0, boot_id=machine.boot_id)
+    assert ship(nodes) == 1
+    assert receive(nodes).files == 1
+    assert len(left(nodes.spools["n01"])) == 2
+
+
+def test_processes_outside_any_job_wait_for_each_other(nodes):
+    machine = Machine.this()
+    nodes.step("", pid=1)
+    nodes.step("", pid=os.getpid(), state=RUNNING, end_ns=0, boot_id=machine.boot_id)
+    assert ship(nodes) == 0
+
+
+def test_a_log_of_short_processes_waits_until_it_is_left_alone(nodes):
+    path = nodes.spools["n01"] / "1001.0.u0.1.xwl"
+    path.write_bytes(SpoolBuilder(job_id="1001").build_short_log([Short("sh", START_NS, 10**6)]))
+    assert ship(nodes) == 0
+    os.utime(path, (time.time() - 31, time.time() - 31))
+    assert ship(nodes) == 1
+
+
+def test_node_files_travel_too(engine, nodes):
+    writer = NodeWriter(nodes.spools["n01"] / "a.xwn", {"node": "n01", "slice_ns": 4 * 10**9, "serves": ""})
+    writer.append(Slice(440_000_000, 0, 1, {("cpu_user", ""): 5}))
+    assert ship(nodes) == 0, "it still grows"
+    writer.close()
+    assert ship(nodes) == 1
+    receive(nodes)
+    assert collect_nodes([nodes.arrived], engine).slices == 1
+    with reading(engine) as conn:
+        assert [node.name for node in node_queries.list_nodes(conn)] == ["n01"]
+
+
+def test_the_sender_may_die_anywhere(engine, nodes):
+    for at in range(1, 200):
+        nodes.step(f"a{at}")
+        nodes.step(f"b{at}", pid=at)
+        if dying(lambda: ship(nodes), at):
+            break
+    else:
+        pytest.fail("the sender never came to its end")
+    assert at > 20
+    ship(nodes)
+    receive(nodes)
+    assert nodes.loaded(engine) == nodes.written
+    for path in (nodes.spools["n01"] / "outbox").iterdir():
+        os.utime(path, (0, 0))
+    assert nodes.outbox("n01").waiting() == []
+    assert left(nodes.spools["n01"]) == [], "what was half made is removed after a while"
+
+
+def test_the_receiver_may_die_anywhere(engine, nodes):
+    for at in range(1, 200):
+        nodes.step(f"a{at}")
+        ship(nodes)
+        if dying(lambda: receive(nodes), at):
+            break
+    else:
+        pytest.fail("the receiver never came to its end")
+    assert at > 4
+    receive(nodes)
+    assert nodes.loaded(engine) == nodes.written
+    assert left(nodes.shared) == []
+
+
+def test_what_comes_twice_is_loaded_once(engine, nodes):
+    nodes.step("1001")
+    ship(nodes)
+    (bundle,) = nodes.shared.iterdir()
+    copy = bundle.read_bytes()
+    for _ in range(3):
+        bundle.write_bytes(copy)
+        receive(nodes)
+        assert nodes.loaded(engine) == {"1001": 3}
+
+
+def test_a_bundle_waits_while_the_directory_is_away(engine, nodes):
+    nodes.step("1001")
+    nodes.shared.rename(nodes.shared.with_name("away"))
+    with pytest.raises(TransportError, match="cannot write to"):
+        ship(nodes)
+    assert len(nodes.outbox("n01").waiting()) == 1
+    nodes.shared.with_name("away").rename(nodes.shared)
+    assert ship(nodes) == 1
+    receive(nodes)
+    assert nodes.loaded(engine) == {"1001": 3}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of another user: run the tests as root")
+def test_only_root_speaks_for_a_node(nodes):
+    nodes.step("1001")
+    ship(nodes)
+    (bundle,) = nodes.shared.iterdir()
+    os.chown(bundle, 65534, 65534)
+    inbox = receive(nodes)
+    assert (inbox.files, len(inbox.refused)) == (0, 1)
+    assert left(nodes.arrived) == []
+
+
+def test_a_bad_bundle_is_set_aside_and_does_not_stop_the_rest(engine, nodes):
+    nodes.step("1001")
+    ship(nodes)
+    (nodes.shared / f"{'0' * 64}.xwb").write_bytes(b"what")
+    inbox = receive(nodes)
+    assert (inbox.files, len(inbox.refused)) == (1, 1)
+    assert left(nodes.arrived / "refused") == [f"{'0' * 64}.xwb"]
+    assert left(nodes.shared) == []
+
+
+def test_a_step_too_large_for_one_bundle_takes_several(engine, nodes, monkeypatch):
+    monkeypatch.setattr(outboxes, "MAX_FILES", 2)
+    for pid in range(1, 6):
+        nodes.step("1001", pid=pid)
+    assert ship(nodes) == 3
+    receive(nodes)
+    assert nodes.loaded(engine) == {"1001": 15}
