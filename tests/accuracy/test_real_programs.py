@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -261,18 +262,22 @@ def test_the_documentation_says_what_was_measured():
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_a_real_run_from_end_to_end(mpi, tmp_path):
-    """The mini-app, 40 % injected. What a busy machine adds is in no log, so the estimate is bounded from below."""
+    """The mini-app, 40 % injected in few long delays. What a busy machine adds is in no log, so the estimate is bounded
+    from below only.
+    """
     program = PROGRAMS["cg" if mpi == "openmpi" else f"cg-{mpi}"]
     if missing := program.missing():
         pytest.skip(missing)
-    solves = 3
+    solves = 2
     execute(program, solves, 2, None, tmp_path / "clean")
     clean = clean_run(read_profile(tmp_path / "clean" / PROFILE))
     reductions = solves * (1 + 2 * CG_ITERATIONS)
     assert clean.calls["MPI_Allreduce"] == reductions
     assert clean.ranks == 2
 
-    execute(program, solves, 2, plan_injection(clean, "calls", 40, seed=3), tmp_path / "run")
+    planned = plan_injection(clean, "calls", 40, seed=3)
+    fewer = replace(planned, mean_us=8 * planned.mean_us, probability=planned.probability / 8)
+    execute(program, solves, 2, fewer, tmp_path / "run")
     found = evaluate(tmp_path / "run")
     json.dumps(found)
     assert found["segments"] == reductions + 1 + 1  # the barrier, and what follows the last of them

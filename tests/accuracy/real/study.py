@@ -20,7 +20,7 @@ from accuracy.real.schedule import Run
 
 __all__ = ["AGAIN", "RUN_DELAY_LIMIT_PCT", "Study"]
 
-RUN_DELAY_LIMIT_PCT = 5.0  # of the ranks' time; beyond, the estimate itself warns that processors were shared
+RUN_DELAY_LIMIT_PCT = 3.0  # of the ranks' time: so much of the run may have been lost to what is in no log
 AGAIN = "-again"
 
 
