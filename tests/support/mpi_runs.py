@@ -96,6 +96,12 @@ def run_program(name: str, mpi: str, ranks: int, spool: Path, *arguments: str | 
     return result
 
 
+def closed_by(spool: SpoolFile) -> list[str]:
+    """The functions that ended the segments of a rank, in order."""
+    names = [name for name, _ in spool.table.functions]
+    return [names[function] for function in spool.segments.function]
+
+
 def expectations(prefix: Path, rank: int) -> Counts:
     """What a program built on mpi_expect.h says that a rank called."""
     lines = Path(f"{prefix}.{rank}").read_text().splitlines()

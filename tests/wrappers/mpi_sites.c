@@ -1,23 +1,27 @@
 /*
- * Programs without world-sized collectives, by name. Each prints nothing; the numbers of steps are its arguments.
+ * Programs without world-sized collectives in their loops, by name, with a number of steps and US microseconds of work
+ * in each: sleeping, so that a busy machine matters little.
  *
- *   ring STEPS WORK SLOW    a halo exchange in a ring: WORK us of computation a step, in every tenth stretch of 20
- * steps SLOW us more on rank 0 grid STEPS WORK         Allreduce on rows and columns phases STEPS WORK       two loops
- * of STEPS steps with halo exchanges of their own master STEPS WORK       rank 0 gives STEPS tasks of 1 to 3 times WORK
- * us to whoever asks init STEPS WORK         STEPS messages first, then five times as many steps with a message and
- * MPI_Allreduce each rare STEPS WORK         a ring as above, MPI_Allreduce every 500 steps
+ *   ring STEPS US SLOW    halo exchange in a ring; in every tenth stretch of 20 steps rank 0 sleeps for SLOW us more.
+ *                         Prints for how many us it did
+ *   grid STEPS US         Allreduce on rows and columns
+ *   phases STEPS US       two loops of STEPS steps, with exchanges of their own
+ *   master STEPS US       rank 0 gives STEPS tasks, of one to three times US on rank 1, twice as much on rank 2 ...
+ *   init STEPS US         STEPS exchanges first, then five times as many steps with an exchange and MPI_Allreduce each
+ *   rare STEPS US         halo exchange, and MPI_Allreduce every 500 steps
  */
 #include "mpi_expect.h"
 
-#include <sys/time.h>
+#include <unistd.h>
 
 static int rank, size, number, in;
 
-static void work(double us)
+static double work(double us)
 {
-    const double end = MPI_Wtime() + us * 1e-6;
-    while (MPI_Wtime() < end)
-        ;
+    const double begin = MPI_Wtime();
+    if (us > 0)
+        usleep((useconds_t)us);
+    return 1e6 * (MPI_Wtime() - begin);
 }
 
 static void shift(void)
@@ -44,12 +48,15 @@ static void exchange(void)
 
 static void ring(int steps, double us, double slow)
 {
+    double slept = 0;
     for (int step = 0; step < steps; step++) {
         work(us);
         if (slow > 0 && rank == 0 && step / 20 % 10 == 9)
-            work(slow);
+            slept += work(slow);
         exchange();
     }
+    if (slow > 0 && rank == 0)
+        printf("%.0f\n", slept);
 }
 
 static void grid(int steps, double us)

@@ -7,14 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.profile import SpoolFile
 from support import mpi_runs
-
-
-def closed_by(spool: SpoolFile) -> list[str]:
-    """The functions that ended the segments, in order."""
-    names = [name for name, _ in spool.table.functions]
-    return [names[function] for function in spool.segments.function]
+from support.mpi_runs import closed_by
 
 
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)
