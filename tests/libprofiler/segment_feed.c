@@ -1,17 +1,17 @@
 /*
  * Feed the segment store of a process of its own.
  *
- *     segment_feed DIRECTORY rows FILE        struct xw_segment_row after the other from FILE; "-": from standard input
+ *     segment_feed DIRECTORY rows FILE        one struct xw_segment_row after the other from FILE
  *     segment_feed DIRECTORY PROGRAM N        N segments of one of the programs of segment_feed.h, by number
  *
- * Prints the bytes in blocks, segments lost, and ns a segment took. The spool file stays, as a killed process leaves
- * it.
+ * The process is rank CROSSWIND_RANK of CROSSWIND_RANKS. Prints the bytes in blocks, segments lost, and ns a segment
+ * took. The spool file stays, as a killed process leaves it.
  */
 #include "segment_feed.h"
 
 #include <time.h>
 
-enum { MAKE_ROOM_EVERY = 1000 };
+enum { MAKE_ROOM_EVERY = 1000, HZ = 2000000000 };
 
 static double now_ns(void)
 {
@@ -22,7 +22,7 @@ static double now_ns(void)
 
 static uint64_t feed_file(const char *path)
 {
-    FILE *file = path[0] == '-' ? stdin : fopen(path, "rb");
+    FILE *file = fopen(path, "rb");
     struct xw_segment_row row;
     uint64_t n = 0;
     while (file && fread(&row, sizeof row, 1, file) == 1) {
@@ -67,6 +67,10 @@ int main(int argc, char **argv)
 {
     if (argc != 4 || !feed_begin(argv[1]))
         return 2;
+    const char *rank = getenv("CROSSWIND_RANK"), *ranks = getenv("CROSSWIND_RANKS");
+    xw_process->spool.header->rank = rank ? atoi(rank) : 0;
+    xw_process->spool.header->ranks = ranks ? atoi(ranks) : 1;
+    xw_process->spool.header->tick_hz = HZ;
     feed_make_room();
     const int rows = !strcmp(argv[2], "rows");
     const enum feed_program program = rows ? 0 : (enum feed_program)atoi(argv[2]);

@@ -15,11 +15,10 @@ static inline int feed_begin(const char *directory)
     xw_tls_self_offset = 16;
     xw_config_read(&xw_config, NULL);
     snprintf(xw_config.spool, sizeof xw_config.spool, "%s", directory);
+    snprintf(xw_config.job_id, sizeof xw_config.job_id, "feed");
     if (!xw_process_set_up())
         return 0;
     xw_process_publish(xw_process);
-    xw_process->spool.header->rank = 0;
-    xw_process->spool.header->ranks = 1;
     return xw_spool_is_published(&xw_process->spool);
 }
 
