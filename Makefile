@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi test-kill lint format bench accuracy accuracy-simulated accuracy-real accuracy-docs fuzz stress generate clean
+.PHONY: help setup build demo test test-abi test-kill lint format bench accuracy accuracy-simulated accuracy-real accuracy-docs fuzz stress test-cluster generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,11 @@ test: build ## everything: lint, C tests, sanitizers, pytest
 test-abi: build ## the library under every MPI that PyPI and Debian have (network; root for some)
 	@$(STEP) "MPI environments" $(PYTHON) tools/setup/mpi_environments.py build/abi
 	@$(PYTHON) -m pytest tests/abi/every_mpi.py
+
+test-cluster: setup ## real Slurm jobs of two users on two simulated nodes (root)
+	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster
+	@$(MAKE) --no-print-directory build
+	@$(PYTHON) -m pytest tests/cluster/test_plugin.py tests/cluster/forty_jobs.py
 
 lint: setup ## style and static checks
 	@tools/setup/lint.sh

@@ -27,6 +27,8 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "db": ("crosswind.tools.db", "db_command", "Look after a database: size, old detail, backup, space."),
     "agent": ("crosswind.tools.agent", "agent_command", "Read the node's own metrics; ship finished files."),
     "receive": ("crosswind.tools.receive", "receive_command", "Receive what the nodes' agents ship."),
+    "jobs": ("crosswind.tools.jobs", "jobs_command", "List a site's jobs, those to look at first in front."),
+    "servers": ("crosswind.tools.servers", "servers_command", "Compare the file servers' traffic with the jobs'."),
     "serve": ("crosswind.tools.serve", "serve_command", "Serve the dashboard."),
     "export": ("crosswind.tools.export", "export_command", "Write a profile for other tools."),
     "inject": ("crosswind.tools.inject", "inject_command", "Run a program held up by known interference."),

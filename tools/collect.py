@@ -40,6 +40,12 @@ __all__ = ["collect_command"]
     "--memory", type=click.FloatRange(min=0), default=4.0, show_default=True, help="GiB it may ask for; 0: any amount."
 )
 @click.option("--delete", is_flag=True, help="Remove loaded spool files instead of moving them to done/.")
+@click.option(
+    "--slurm-events",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Directory into which batch/slurm/job_event.sh writes.",
+)
+@click.option("--slurm-queue", type=click.FloatRange(min=1), help="Ask squeue every so many seconds, too.")
 @click.option("--estimate-again", is_flag=True, help="First make the estimates of all jobs in the database anew.")
 @click.option("--json", "as_json", is_flag=True, help="With --once: print what was done as JSON.")
 @click.pass_context
@@ -54,6 +60,8 @@ def collect_command(
     metrics_address: str,
     memory: float,
     delete: bool,
+    slurm_events: Path | None,
+    slurm_queue: float | None,
     estimate_again: bool,
     as_json: bool,
 ) -> None:
@@ -68,7 +76,7 @@ def collect_command(
     """
     from crosswind.db.connection import open_database
 
-    if not profiles and not spools and not estimate_again:
+    if not (profiles or spools or estimate_again or slurm_events or slurm_queue):
         raise click.UsageError("nothing to collect: name a directory with --spool, or .xwp files")
     if as_json and spools and not once:
         raise click.UsageError("--json goes with --once: the daemon logs key=value lines on stderr")
@@ -78,10 +86,31 @@ def collect_command(
     refused = _load_files(engine, profiles, as_json)
     if spools and not once:
         metrics = None if metrics_port is None else (metrics_address, metrics_port)
-        run_daemon(engine, spools, interval_s=interval, delete=delete, metrics=metrics, memory_gib=memory)
+        run_daemon(
+            engine, spools, interval_s=interval, delete=delete, metrics=metrics, memory_gib=memory,
+            slurm_events=slurm_events, slurm_queue_s=slurm_queue,
+        )  # fmt: skip
         return
     refused += _look(engine, spools, delete, as_json) if spools else 0
+    refused += _ask_slurm(engine, slurm_events, ask_queue=slurm_queue is not None)
     ctx.exit(1 if refused else 0)
+
+
+def _ask_slurm(engine: Engine, events: Path | None, *, ask_queue: bool) -> int:
+    """What Slurm said of jobs; how much of it could not be read."""
+    from crosswind.collector.batch_system import UnreadableReport, apply_events, ask_squeue, repair_from_queue
+
+    refused: list[tuple[str, str]] = []
+    if events is not None:
+        refused += apply_events(engine, events).refused
+    if ask_queue:
+        try:
+            refused += repair_from_queue(engine, *ask_squeue()).refused
+        except UnreadableReport as error:
+            refused.append(("squeue", str(error)))
+    for name, reason in refused:
+        click.echo(one_line(f"crosswind collect: {name}: {reason}"), err=True)
+    return len(refused)
 
 
 def _estimate_again(engine: Engine) -> None:

@@ -30,14 +30,19 @@ def run_daemon(
     delete: bool,
     metrics: tuple[str, int] | None,
     memory_gib: float,
+    slurm_events: Path | None = None,
+    slurm_queue_s: float | None = None,
 ) -> None:
     """Collect until SIGTERM or SIGINT. metrics: address and port to serve them on. Raises CommandError."""
+    from crosswind.collector.batch_system import SlurmJobs
     from crosswind.collector.daemon import Daemon, Settings
     from crosswind.collector.log import log_to
 
     log_to(sys.stderr)
     _limit_memory(memory_gib)
-    daemon = Daemon(spools, engine, settings=Settings(interval_s=interval_s, delete=delete), evaluate=evaluate)
+    slurm = SlurmJobs(engine, events=slurm_events, queue_s=slurm_queue_s)
+    settings = Settings(interval_s=interval_s, delete=delete)
+    daemon = Daemon(spools, engine, settings=settings, evaluate=evaluate, batch=slurm)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop.set())
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -2,6 +2,6 @@
 
 from crosswind.collector.batch_system.events import EventReport, apply_events, ask_squeue, repair_from_queue
 from crosswind.collector.batch_system.slurm import UnreadableReport
-from crosswind.collector.batch_system.states import RecordedJobs
+from crosswind.collector.batch_system.watch import SlurmJobs
 
-__all__ = ["EventReport", "RecordedJobs", "UnreadableReport", "apply_events", "ask_squeue", "repair_from_queue"]
+__all__ = ["EventReport", "SlurmJobs", "UnreadableReport", "apply_events", "ask_squeue", "repair_from_queue"]

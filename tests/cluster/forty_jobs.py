@@ -22,14 +22,18 @@ from crosswind.collector.batch_system import apply_events, repair_from_queue
 from crosswind.db import open_database, queries, reading, resources, schema
 from crosswind.db.batch_queries import BatchRow, find_batch_jobs, steps_of_batch_job
 from crosswind.db.batch_schema import batch_job
+from crosswind.db.details import get_totals
 from support.cluster import SLICE_NS, USERS, Cluster, collect_once
 from support.preload import PROGRAMS
 
 ALICE, BOB = USERS
 JOB, MPI_JOB = PROGRAMS / "cluster_job", PROGRAMS / "cluster_job.openmpi"
+NODES = ("n1", "n2")
 BLOCK = 4096
+WRITTEN = "posix_disk_write_bytes"
 HOSTILE_NAMES = ('it\'s "quoted"', "back\\slash", "<b>new\nline</b>", "'; DROP TABLE job; --", "plain")
-OPT_OUT, QUEUED_AGAIN, ARRAY, HET, STEPS, MPIRUN = "opt-out", "queued again", "array", "het", "steps", "mpirun"
+OPT_OUT, QUEUED_AGAIN, ARRAY, HET, STEPS = "opt-out", "queued again", "array", "het", "steps"
+MPIRUN, SRUN_MPI = "mpirun", "srun --mpi"
 
 
 @dataclass
@@ -47,9 +51,14 @@ class Jobs:
             self.kinds.setdefault(kind, []).append(job)
 
 
-def writes(seconds: float, program: Path = JOB) -> str:
+def writes(seconds: float | str, program: Path = JOB) -> str:
     """A command that writes for so long into files whose names tell job and run."""
     return f"{program} {seconds} truth-$SLURM_JOB_ID-${{SLURM_RESTART_COUNT:-0}}"
+
+
+def writes_first_long() -> str:
+    """A minute in the first run, three seconds in the second."""
+    return writes("$((SLURM_RESTART_COUNT ? 3 : 60))")
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +72,7 @@ def jobs(cluster: Cluster, databases: dict[str, str]) -> Jobs:
     cluster.collect("n1", databases["sqlite"])  # in the middle of it all: nothing may be lost or doubled by that
     lose_a_node(cluster, done)
     cluster.wait(list(done.expected), timeout=180)
+    add_elements_of_arrays(cluster, done)
     (cluster.work / "queue.json").write_text(json.dumps({"jobs": list(cluster.queue().values())}))
     collect_everything(cluster, databases)
     return done
@@ -88,8 +98,7 @@ def submit_ordinary(cluster: Cluster, done: Jobs) -> None:
         name = f"--job-name={HOSTILE_NAMES[number % len(HOSTILE_NAMES)]}"
         done.add(user, "COMPLETED", cluster.submit(user, f"srun -n{tasks} {writes(3)}", "-n2", name))
     array = cluster.submit(ALICE, f"srun {writes(3)}", "--array=1-4")
-    elements = [row["job_id"] for row in cluster.queue().values() if row["array_job_id"] == array]
-    done.add(ALICE, "COMPLETED", *{array, *elements}, kind=ARRAY)
+    done.add(ALICE, "COMPLETED", array, kind=ARRAY)
     both = f"#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n1\nsrun --het-group=0,1 {writes(3)}"
     leader = cluster.submit(BOB, both)
     done.add(BOB, "COMPLETED", leader, leader + 1, kind=HET)
@@ -103,6 +112,15 @@ def submit_ordinary(cluster: Cluster, done: Jobs) -> None:
             script = f"mpirun.openmpi --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 {writes(3, MPI_JOB)}"
             job = cluster.submit(user, script, "-N2", "--ntasks-per-node=1")
             done.add(user, "COMPLETED", job, kind=MPIRUN)
+            job = cluster.submit(user, f"srun --mpi=pmix {writes(3, MPI_JOB)}", "-N2", "--ntasks-per-node=1")
+            done.add(user, "COMPLETED", job, kind=SRUN_MPI)
+
+
+def add_elements_of_arrays(cluster: Cluster, done: Jobs) -> None:
+    """An element gets its own job id when it starts."""
+    (array,) = done.kinds[ARRAY]
+    elements = [job for job, row in cluster.queue().items() if row["array_job_id"] == array and job != array]
+    done.add(ALICE, "COMPLETED", *elements, kind=ARRAY)
 
 
 def cancel_some(cluster: Cluster, done: Jobs) -> None:
@@ -115,7 +133,7 @@ def cancel_some(cluster: Cluster, done: Jobs) -> None:
 
 
 def queue_some_again(cluster: Cluster, done: Jobs) -> None:
-    ids = [cluster.submit(user, f"srun {writes(5)}", "--requeue") for user in USERS]
+    ids = [cluster.submit(user, f"srun {writes_first_long()}", "--requeue") for user in USERS]
     for job, user in zip(ids, USERS, strict=True):
         done.add(user, "COMPLETED", job, kind=QUEUED_AGAIN)
     cluster.wait(ids, "RUNNING")
@@ -126,7 +144,7 @@ def queue_some_again(cluster: Cluster, done: Jobs) -> None:
 def lose_a_node(cluster: Cluster, done: Jobs) -> None:
     """Two jobs end with their node; a third is queued again and runs anew."""
     ids = [cluster.submit(user, f"srun {writes(60)}", "-w", "n2", "--no-requeue") for user in USERS]
-    again = cluster.submit(ALICE, f"srun {writes(8)}", "-w", "n2", "--requeue")
+    again = cluster.submit(ALICE, f"srun {writes_first_long()}", "-w", "n2", "--requeue")
     cluster.wait([*ids, again], "RUNNING", timeout=90)
     others = [job for job in done.expected if cluster.queue()[job]["nodes"] == "n2"]
     cluster.wait([*others, *done.kinds[QUEUED_AGAIN]], timeout=90)
@@ -141,14 +159,14 @@ def lose_a_node(cluster: Cluster, done: Jobs) -> None:
 
 
 def collect_everything(cluster: Cluster, databases: dict[str, str]) -> None:
-    """The nodes into SQLite; then all those files once more, into PostgreSQL."""
+    """Into SQLite node by node; then the same files, all nodes together, into PostgreSQL."""
     for _ in range(2):  # the second time changes nothing
-        for node in ("n1", "n2"):
+        for node in NODES:
             cluster.collect(node, databases["sqlite"])
-    for node in ("n1", "n2"):
-        copy = cluster.work / f"spool-{node}"
+    copies = [cluster.work / f"spool-{node}" for node in NODES]
+    for node, copy in zip(NODES, copies, strict=True):
         os.rename(cluster.spool_of(node) / "done", copy)
-        collect_once(copy, databases["postgresql"])
+    collect_once(copies, databases["postgresql"])
 
 
 @dataclass(frozen=True)
@@ -204,7 +222,7 @@ def test_users_times_and_nodes(loaded):
         assert run.user == loaded.jobs.users[job]
         assert run.submit_ns is None or run.submit_ns <= run.start_ns + 10**9
         assert run.start_ns <= run.end_ns + 10**9
-        assert set(run.hosts) <= {"n1", "n2"}
+        assert set(run.hosts) <= set(NODES)
         assert run.hosts
         assert run.cpus >= 1
 
@@ -238,17 +256,18 @@ def test_steps(loaded):
         assert {step for _, step in loaded.steps(job)} >= {"0", "1"}
 
 
-def test_ranks_of_mpirun_are_one_step(loaded):
-    if MPIRUN not in loaded.jobs.kinds:
-        pytest.skip("no mpicc.openmpi: mpirun inside a job was not tested")
-    for job in loaded.jobs.kinds[MPIRUN]:
-        (key,) = [key for key, step in loaded.steps(job) if step.startswith("mpirun-")]
+@pytest.mark.parametrize(("kind", "step"), [(MPIRUN, "mpirun-"), (SRUN_MPI, "0")])
+def test_ranks_on_two_nodes_are_one_step(loaded, kind, step):
+    if kind not in loaded.jobs.kinds:
+        pytest.skip("no mpicc.openmpi: MPI on two nodes was not tested")
+    for job in loaded.jobs.kinds[kind]:
+        (key,) = [key for key, name in loaded.steps(job) if name.startswith(step) and (name == step or kind == MPIRUN)]
         with reading(loaded.engine) as conn:
-            step = queries.get_job(conn, key)
             ranks = {p.rank: p.host for p in queries.get_processes(conn, key) if p.is_mpi}
             segments = queries.get_segments(conn, key)
-        assert (step.ranks, ranks) == (2, {0: "n1", 1: "n2"})
-        assert segments.n_ranks == 2
+            assert (queries.get_job(conn, key).ranks, ranks) == (2, {0: "n1", 1: "n2"})
+        # Nodes that deliver by themselves deliver the segments of their own ranks, and the larger table is kept.
+        assert segments.n_ranks == (1 if loaded.engine.dialect.name == "sqlite" else 2)
 
 
 def test_opt_out_is_there_without_a_profile(loaded):
@@ -273,10 +292,9 @@ def test_every_byte_up_to_the_end_is_there_once(loaded, state):
         with reading(loaded.engine) as conn:
             for key, _ in steps_of_batch_job(conn, row.key):
                 ours = [p.exe.startswith("cluster_job") for p in queries.get_processes(conn, key)]
-                counted += int(
-                    queries.get_functions(conn, key).get("write", np.zeros((len(ours), 4), int))[ours, 1].sum()
-                )
-                in_slices += bytes_in_slices(conn, key, ours)
+                totals, frames = get_totals(conn, key), queries.get_frames(conn, key, {WRITTEN})
+                counted += int(totals[WRITTEN][ours].sum()) if WRITTEN in totals else 0
+                in_slices += int(frames[WRITTEN].values[ours].sum()) if WRITTEN in frames else 0
         killed = state not in ("COMPLETED", "FAILED")
         missing = len(files) * BLOCK if killed else 0
         if job - 1 in loaded.jobs.kinds[HET] and not files:
@@ -288,13 +306,11 @@ def test_every_byte_up_to_the_end_is_there_once(loaded, state):
     assert checked > 0
 
 
-def bytes_in_slices(conn, key: int, ours: list[bool]) -> int:
-    names = [m for m in (f"posix_{c}_write_bytes" for c in ("disk", "net", "mem", "other"))]
-    return sum(int(frame.values[ours].sum()) for frame in queries.get_frames(conn, key, names).values())
-
-
 def test_slices_have_no_gap(loaded):
-    """From a process's first slice to its last all are there, and all between them are whole."""
+    """From a process's first slice to its last all are there, and all between them are whole.
+
+    A slice ends when the helper wakes, a little late on a busy machine.
+    """
     checked = 0
     with reading(loaded.engine) as conn:
         for key in conn.execute(select(schema.job.c.key)).scalars():
@@ -304,7 +320,7 @@ def test_slices_have_no_gap(loaded):
                     continue
                 (there,) = np.nonzero(row)
                 assert np.array_equal(there, np.arange(there[0], there[-1] + 1)), (key, process)
-                assert np.all(row[there[1:-1]] == SLICE_NS), (key, process)
+                assert np.all(abs(row[there[1:-1]] - SLICE_NS) < SLICE_NS / 5), (key, process)
                 assert abs(row.sum() - (process.end_ns - process.start_ns)) <= 2 * SLICE_NS, (key, process)
                 checked += 1
     assert checked >= 40
@@ -324,9 +340,9 @@ def test_killed_processes_live_up_to_the_kill(loaded):
 def test_nothing_is_there_twice(loaded):
     """No run, no step, no process; and the background is the sum of the jobs."""
     counts: list[Callable] = [
-        select(func.count()).group_by(batch_job.c.job_id, batch_job.c.run),
-        select(func.count()).group_by(schema.job.c.job_id, schema.job.c.step),
-        select(func.count()).where(schema.process.c.count == 1).group_by(
+        select(func.count()).select_from(batch_job).group_by(batch_job.c.job_id, batch_job.c.run),
+        select(func.count()).select_from(schema.job).group_by(schema.job.c.job_id, schema.job.c.step),
+        select(func.count()).select_from(schema.process).where(schema.process.c.count == 1).group_by(
             schema.process.c.host, schema.process.c.pid, schema.process.c.start_ns),
     ]  # fmt: skip
     with reading(loaded.engine) as conn:
@@ -336,12 +352,12 @@ def test_nothing_is_there_twice(loaded):
         steps = [queries.get_job(conn, key) for key in keys]
         first, last = min(s.first_slice for s in steps), max(s.first_slice + s.n_slices for s in steps)
         names = sorted({name for key in keys for name in queries.resources_of_job(conn, key)})
-        together = queries.get_background(conn, names, {"posix_disk_write_bytes"}, first, last - first, SLICE_NS)
+        together = queries.get_background(conn, names, {WRITTEN}, first, last - first, SLICE_NS)
         own = sum(
             int(resources.share_of(name, frame.values, [p.host for p in queries.get_processes(conn, key)]).sum())
             for key in keys
             for name in queries.resources_of_job(conn, key)
             if name.startswith("fs:disk")
-            for frame in queries.get_frames(conn, key, {"posix_disk_write_bytes"}).values()
+            for frame in queries.get_frames(conn, key, {WRITTEN}).values()
         )
     assert sum(int(values.sum()) for values in together.values()) == own > 0

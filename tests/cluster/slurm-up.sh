@@ -50,7 +50,7 @@ JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=5
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
-MpiDefault=pmix
+MpiDefault=none
 ReturnToService=2
 InactiveLimit=0
 MinJobAge=300
@@ -65,7 +65,8 @@ PartitionName=normal Nodes=n[1-$count] Default=YES MaxTime=60 DefaultTime=5 Stat
 ${SLURM_EXTRA:-}
 CONF
   printf '%s\n' "${SLURM_PLUGSTACK:-}" >"$state/etc/plugstack.conf"
-  # /tmp is shared between the nodes, so the PMIx server must keep its files elsewhere
+  # For srun --mpi=pmix: /tmp is shared between the nodes, so the PMIx server must keep its files elsewhere. It is no
+  # default: what a dead node left of it keeps the step that runs anew there from starting.
   echo "PMIxCliTmpDirBase=/dev/shm" >"$state/etc/mpi.conf"
   printf '%s\n' CgroupPlugin=cgroup/v1 CgroupMountpoint=/sys/fs/cgroup CgroupAutomount=no >"$state/etc/cgroup.conf"
   { # seen inside the nodes only

@@ -2,13 +2,17 @@
 
 import itertools
 import json
+import logging
 import os
 import subprocess
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from crosswind.collector.batch_system import RecordedJobs, UnreadableReport, apply_events, repair_from_queue
+from crosswind.collector.batch_system import SlurmJobs, UnreadableReport, apply_events, repair_from_queue
+from crosswind.collector.batch_system.events import ask_squeue
 from crosswind.collector.batch_system.hostlist import MAX_HOSTS, expand
 from crosswind.collector.batch_system.slurm import parse_event, parse_queue
 from crosswind.collector.errors import SpoolError
@@ -295,16 +299,52 @@ class TestApplying:
             assert batch_job_of_step(conn, other) is None
             assert {s for _, s in steps_of_batch_job(conn, batch_job_of_step(conn, first).key)} == {"0", ""}
 
-    def test_is_over_as_the_daemon_asks(self, engine):
-        jobs = RecordedJobs(engine)
+
+class TestForTheDaemon:
+    """SlurmJobs, which it asks in each look."""
+
+    def test_is_over(self, engine, events):
+        jobs = SlurmJobs(engine, events=events)
+        jobs.refresh()
         assert jobs.is_over("11", 1001) is None
-        store_batch_jobs(engine, [parse_event(event("start"))])
-        assert jobs.is_over("11", 1001) is None
-        jobs.forget()
+        (events / "1.json").write_bytes(event("start"))
+        jobs.refresh()
         assert (jobs.is_over("11", 1001), jobs.is_over("11", 1002)) == (False, None)
-        store_batch_jobs(engine, [parse_event(event("end"))])
-        jobs.forget()
+        (events / "2.json").write_bytes(event("end"))
+        assert jobs.is_over("11", 1001) is False  # from memory, until the next look
+        jobs.refresh()
         assert jobs.is_over("11", 1001) is True
+
+    def test_the_queue_is_asked_beside_the_looks(self, engine):
+        let = threading.Event()
+
+        def ask():
+            let.wait(30)
+            return queue({"job_state": "TIMEOUT", "end_time": 1050}), 2000 * S
+
+        jobs = SlurmJobs(engine, queue_s=1000, ask=ask)
+        jobs.refresh()
+        assert jobs.is_over("11", 1001) is None
+        let.set()
+        end = time.monotonic() + 30
+        while not jobs.is_over("11", 1001) and time.monotonic() < end:
+            time.sleep(0.01)
+            jobs.refresh()
+        assert states(engine) == {("11", 0): "TIMEOUT"}
+
+    def test_what_is_wrong_is_logged_once_and_does_no_harm(self, engine, events, caplog):
+        events.chmod(0o777)
+        jobs = SlurmJobs(engine, events=events, queue_s=1000)
+        with caplog.at_level(logging.INFO):
+            jobs.refresh()
+            jobs.refresh()
+        assert sum("chmod go-w" in record.fields.get("error", "") for record in caplog.records) == 1
+
+    def test_squeue_that_fails(self, engine):
+        with pytest.raises(UnreadableReport, match="squeue failed"):
+            ask_squeue("/nonexistent/squeue")
+        with pytest.raises(UnreadableReport, match="squeue failed"):
+            ask_squeue("false")
 
 
 @pytest.mark.parametrize(

@@ -130,24 +130,14 @@ class Cluster:
         if not self.spool_of(node).exists():
             return  # no job ran there
         enter = ["nsenter", "--target", init, "--pid", "--mount", "--uts"]
-        collect_once(spool, url, *options, before=enter)
+        collect_once([spool], url, *options, before=enter)
 
 
-def collect_once(spool: Path, url: str, *options: str, before: Sequence[str] = ()) -> None:
+def collect_once(spools: Sequence[Path], url: str, *options: str, before: Sequence[str] = ()) -> None:
     """`crosswind collect --once`; every file could be read."""
-    command = [
-        *before,
-        sys.executable,
-        "-m",
-        "crosswind.tools",
-        "collect",
-        "--spool",
-        str(spool),
-        "--db",
-        url,
-        "--once",
-    ]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=120)
+    named = [word for spool in spools for word in ("--spool", str(spool))]
+    command = [*before, sys.executable, "-m", "crosswind.tools", "collect", *named, "--db", url, "--once", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, (command, done.stdout[-2000:], done.stderr[-2000:])
 
 
