@@ -116,6 +116,7 @@ def _segment_columns(profile: Profile) -> dict[str, Any] | None:
     return {
         "seg": table.index.tolist(),
         "rank": table.ranks.tolist(),
+        "from_call_sites": table.from_call_sites.tolist(),
         "columns": {
             name: values.tolist() if values.dtype.kind in "iu" else [_with_nulls(rank) for rank in values]
             for name, values in table.columns.items()

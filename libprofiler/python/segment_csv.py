@@ -20,6 +20,7 @@ __all__ = ["REQUIRED_COLUMNS", "STRIDE", "read_csv", "write_csv"]
 
 REQUIRED_COLUMNS: tuple[str, ...] = ("seg", "rank", "dur_us")
 STRIDE = "stride"  # how many segments a row merges; written where any does
+AT_SITE = "at_site"  # 1 where a recurring call site cut, 0 elsewhere; written where any did
 MAX_HEAD_BYTES = 1 << 16
 MAX_CSV_BYTES = 4 << 30
 MAX_RANKS = 1 << 22
@@ -28,8 +29,8 @@ MAX_EXACT = 2**53  # whole numbers that a float64 holds
 MAX_VALUE = 2.0**63
 ROWS_PER_WRITE = 1 << 16
 
-_WHOLE = ("seg", "rank", "sig", STRIDE)
-_KNOWN = (*CSV_COLUMNS, STRIDE)
+_WHOLE = ("seg", "rank", "sig", STRIDE, AT_SITE)
+_KNOWN = (*CSV_COLUMNS, STRIDE, AT_SITE)
 
 
 def write_csv(table: SegmentTable, path: str | os.PathLike[str]) -> int:
@@ -40,15 +41,17 @@ def write_csv(table: SegmentTable, path: str | os.PathLike[str]) -> int:
     many were left out.
     """
     names = [name for name in CSV_COLUMNS[2:] if name in table.columns]
-    merged = bool(np.any(table.stride > 1))
+    beside = {STRIDE: table.stride} if np.any(table.stride > 1) else {}
+    if table.from_call_sites.any():
+        beside[AT_SITE] = table.from_call_sites.astype(np.int64)
     holed = _holes(table.valid).any(axis=0)
     segment, rank = np.nonzero((table.valid & ~holed).T)
     with open(path, "w", encoding="ascii", newline="") as file:
-        file.write(",".join(("seg", "rank", *names, *[STRIDE] * merged)) + "\n")
+        file.write(",".join(("seg", "rank", *names, *beside)) + "\n")
         for at in range(0, segment.size, ROWS_PER_WRITE):
             s, r = segment[at : at + ROWS_PER_WRITE], rank[at : at + ROWS_PER_WRITE]
             values = [table.index[s], table.ranks[r], *(table.columns[name][r, s] for name in names)]
-            values += [table.stride[s]] * merged
+            values += [column[s] for column in beside.values()]
             file.write("\n".join(map(",".join, zip(*map(_texts, values), strict=True))) + "\n")
     return int(np.count_nonzero(holed))
 
@@ -186,8 +189,17 @@ def _table(rows: _Rows) -> SegmentTable:
         elif name in rows.columns:
             columns[name] = np.full(shape, np.nan)
             columns[name][row, column] = rows.columns[name]
-    stride = _strides(rows, index, ranks, row, column)
-    return SegmentTable(index=index, ranks=ranks, columns=columns, valid=valid, stride=stride)
+    from_call_sites = np.zeros(index.size, dtype=np.bool_)
+    if AT_SITE in rows.columns:
+        from_call_sites[column[rows.columns[AT_SITE] > 0]] = True
+    return SegmentTable(
+        index=index,
+        ranks=ranks,
+        columns=columns,
+        valid=valid,
+        stride=_strides(rows, index, ranks, row, column),
+        from_call_sites=from_call_sites,
+    )
 
 
 def _check_complete(

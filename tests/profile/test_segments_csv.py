@@ -149,6 +149,15 @@ def test_merged_segments_keep_their_number_and_how_many_they_are(tmp_path):
     assert (again.index.tolist(), again.stride.tolist()) == ([0, 2, 6, 7], [2, 4, 1, 1])
 
 
+def test_segments_that_call_sites_cut_keep_their_mark(tmp_path):
+    table = make_profile(n_segments=4).segments
+    table.from_call_sites[1:3] = True
+    write_csv(table, tmp_path / "s.csv")
+    assert (tmp_path / "s.csv").read_text().split("\n")[0].endswith(",sig,at_site")
+    again = read_csv(tmp_path / "s.csv")
+    assert again.from_call_sites.tolist() == [False, True, True, False]
+
+
 def test_a_segment_that_a_rank_lost_is_left_out_for_all(tmp_path):
     table = make_segments(3, 10, 1_760_000_000_000_000, 20.0, {})
     table.valid[1, [0, 4]] = False
