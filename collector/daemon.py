@@ -17,6 +17,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from crosswind.collector.agent.load import load_and_log
 from crosswind.collector.batch import BatchSystem, NoBatchSystem
 from crosswind.collector.claim import Claims, recover
 from crosswind.collector.counts import Counts
@@ -49,6 +50,7 @@ class Settings:
     live_share: float = 0.25
     limits: Limits = field(default_factory=Limits)
     longest_pause_s: float = 60.0
+    nodes_s: float = 30.0
 
 
 class Daemon:
@@ -77,6 +79,7 @@ class Daemon:
         self._failures = 0  # of the database, in a row
         self._logged = 0  # steps of this look's report
         self._swept = 0.0
+        self._nodes_at = 0.0
         machine, self._batch = Machine.this(), batch or NoBatchSystem()
         self._followers = {spool: Follower(spool, machine, self._batch, self.settings.quota) for spool in self.spools}
 
@@ -112,6 +115,10 @@ class Daemon:
                 self._load(loading, due, begin)
             finally:
                 self._account(loading.report, time.monotonic() - begin)
+        if time.monotonic() - self._nodes_at > self.settings.nodes_s:
+            for spool in self.spools:
+                load_and_log(spool, self.engine, cluster=self.settings.cluster)
+            self._nodes_at = time.monotonic()
         return loading.report
 
     # --- what there is ---

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from crosswind.collector.agent.load import collect_nodes
 from crosswind.collector.claim import Claims, recover
 from crosswind.collector.follow import QUIET_S
 from crosswind.collector.loading import (
@@ -72,6 +73,9 @@ def collect_once(
                 look.load_running(members)
             else:
                 look.report.running.append(name_of(key))
+    nodes = collect_nodes(spools, engine, cluster=cluster)
+    look.report.node_slices = nodes.slices
+    look.report.refused += nodes.refused
     if progress:
         progress(len(steps), len(steps), "")
     return look.report

@@ -57,6 +57,7 @@ class CollectReport:
     kinds: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     recovered: int = 0  # files of collectors that died
+    node_slices: int = 0  # that were read from files of nodes' agents
 
 
 def checked_evaluation(profile: Profile, evaluate: Evaluate | None) -> Evaluation | None:

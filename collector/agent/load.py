@@ -18,6 +18,8 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from crosswind.collector.agent.nodefile import MAX_FILE, NODE_SUFFIX, NodeFile, read_node_file
+from crosswind.collector.claim import REFUSED, own_folder
+from crosswind.collector.errors import SpoolError
 from crosswind.collector.log import log_event
 from crosswind.db.errors import DatabaseError, RefusedProfile
 from crosswind.db.nodes import load_node_slices
@@ -26,7 +28,6 @@ from crosswind.profile.errors import FormatError
 __all__ = ["NodeReport", "collect_nodes", "load_and_log"]
 
 QUIET_S = 600.0  # after this long without growing a file counts as ended
-REFUSED = ".refused"
 
 
 @dataclass
@@ -40,7 +41,10 @@ class NodeReport:
 
 
 def collect_nodes(spools: Iterable[str | os.PathLike[str]], engine: Engine, *, cluster: str = "") -> NodeReport:
-    """Load all node files of these directories. Loading again changes nothing. Raises DatabaseError, OSError."""
+    """Load all node files of these directories. Loading again changes nothing.
+
+    Raises DatabaseError, SpoolError, OSError.
+    """
     report = NodeReport()
     for spool in dict.fromkeys(Path(s).resolve() for s in spools):
         for path in _node_files(spool):
@@ -48,11 +52,11 @@ def collect_nodes(spools: Iterable[str | os.PathLike[str]], engine: Engine, *, c
     return report
 
 
-def load_and_log(spool: Path, engine: Engine) -> None:
+def load_and_log(spool: Path, engine: Engine, *, cluster: str = "") -> None:
     """Load the node files of a directory. What fails is logged: the files stay for the next time."""
     try:
-        report = collect_nodes([spool], engine)
-    except (DatabaseError, OSError) as error:
+        report = collect_nodes([spool], engine, cluster=cluster)
+    except (DatabaseError, SpoolError, OSError) as error:
         log_event(logging.WARNING, "nodes_not_loaded", reason=str(error))
         return
     for path, reason in report.refused:
@@ -115,9 +119,9 @@ def _remove_if_ended(path: Path, file: NodeFile, status: os.stat_result) -> bool
 
 
 def _refuse(path: Path, reason: str, report: NodeReport) -> None:
-    """Keep a bad file for inspection under a name that is not looked at again."""
+    """Keep a bad file for inspection."""
     try:
-        os.rename(path, path.with_name(path.name + REFUSED))
+        os.rename(path, own_folder(path.parent, REFUSED) / path.name)
     except FileNotFoundError:
         return
     report.refused.append((str(path), reason))

@@ -202,7 +202,7 @@ class TestLoad:
         report = collect_nodes([tmp_path], engine)
         assert [Path(path).name for path, _ in report.refused] == ["bad.xwn", "future.xwn"]
         assert report.slices == 2
-        assert (tmp_path / "bad.xwn.refused").exists()
+        assert (tmp_path / "refused" / "bad.xwn").exists()
         assert collect_nodes([tmp_path], engine).refused == []
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of another user: run the tests as root")
