@@ -11,12 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Baseline", "find_baseline", "period_of_hits", "saturated_baseline"]
+__all__ = [
+    "THRESHOLD_NOISES",
+    "Baseline",
+    "find_baseline",
+    "levels_of_rows",
+    "minority_baseline",
+    "period_of_hits",
+    "quickest_baseline",
+]  # fmt: skip
 
+THRESHOLD_NOISES = 4.0
 _DENSEST_SHARE = 0.3  # of the values, in the shortest interval
-_THRESHOLD_NOISES = 4.0
+_MINORITY_SHARE = 0.15  # where more than 70 % are disturbed
+_MINORITY_LEAST = 8  # members that agree
 _SATURATED_QUANTILE = 0.05
-_QUICK_NOISE = 0.02  # of that level; what lies below must agree so well to be taken for undisturbed
+_QUICK_NOISE = 0.02  # of a member at that level; what lies below must agree so well to be taken for undisturbed
 _LONGEST_PERIOD = 200
 _PERIODS_SEEN = 8  # at least: each part must be large enough to have a baseline of its own
 _REPEATS = 0.75  # autocorrelation at the period
@@ -25,16 +35,29 @@ _CLUSTERED = 0.5  # autocorrelation of neighbours, above which hits come in stre
 
 @dataclass(frozen=True)
 class Baseline:
-    """level, noise: of the ratios. hit: bool [member], beyond level + 4 noises."""
+    """level, noise: of the ratios. hit: bool [member], beyond level + 4 noises.
+
+    spread: the noise as measured; `noise` is at least what clocks cannot tell apart.
+    """
 
     level: float
+    spread: float
     noise: float
     hit: NDArray[np.bool_]
 
     @property
     def threshold(self) -> float:
         """The ratio beyond which a member is hit."""
-        return self.level + _THRESHOLD_NOISES * self.noise
+        return self.level + THRESHOLD_NOISES * self.noise
+
+    def agrees(self, beside: float = 0.0) -> bool:
+        """Whether what lies below the level differs little. Else the group varies by nature, and even its quickest
+        members are not known to be undisturbed.
+
+        beside: what members have besides what is judged (CPU time without counters), in the unit of the ratios: little
+        is measured by all of a member.
+        """
+        return self.spread <= _QUICK_NOISE * (self.level + beside)
 
 
 def find_baseline(ratios: NDArray[np.float64], least_noise: float) -> Baseline:
@@ -44,44 +67,63 @@ def find_baseline(ratios: NDArray[np.float64], least_noise: float) -> Baseline:
     median.
     """
     ordered = np.sort(ratios)
-    median, densest = _median_of_sorted(ordered), _densest(ordered)
-    level = densest if median - densest > _noise_below(ordered, densest) else median
-    return _judged(ratios, ordered, level, least_noise)
+    return _judged(ratios, ordered, float(levels_of_rows(ordered[None, :])[0]), least_noise)
 
 
-def saturated_baseline(ratios: NDArray[np.float64], least_noise: float) -> Baseline | None:
-    """The baseline of a group that is disturbed nearly all the time: the 5 % quantile of the ratios [member].
+def minority_baseline(ratios: NDArray[np.float64], least_noise: float, usual_noise: float) -> Baseline | None:
+    """The baseline of a group of which more than 70 % may be disturbed: the middle of the densest 15 %.
 
-    None: what is quicker still differs too much: the group varies by nature, and none of it is known to be undisturbed.
+    usual_noise: what ratios of other groups of the run differ by. None: no 8 members agree within that, so they are
+    no undisturbed minority.
     """
     ordered = np.sort(ratios)
-    level = float(np.quantile(ordered, _SATURATED_QUANTILE))
-    if _noise_below(ordered, level) > _QUICK_NOISE * level:
-        return None
-    return _judged(ratios, ordered, level, least_noise)
+    found = _judged(ratios, ordered, float(_densest(ordered[None, :], _MINORITY_SHARE)[0]), least_noise)
+    within = THRESHOLD_NOISES * max(usual_noise, least_noise)
+    agreeing = np.count_nonzero(np.abs(ratios - found.level) <= within)
+    believable = found.spread <= 2 * max(usual_noise, least_noise)
+    return found if believable and agreeing >= max(_MINORITY_LEAST, _MINORITY_SHARE * ratios.size) else None
+
+
+def quickest_baseline(ratios: NDArray[np.float64], least_noise: float) -> Baseline:
+    """The baseline of a group that is disturbed nearly all the time, if it is: the 5 % quantile of the ratios [member].
+
+    See Baseline.agrees for whether what is quicker still may be taken for undisturbed.
+    """
+    ordered = np.sort(ratios)
+    return _judged(ratios, ordered, float(np.quantile(ordered, _SATURATED_QUANTILE)), least_noise)
 
 
 def _judged(ratios: NDArray[np.float64], ordered: NDArray[np.float64], level: float, least_noise: float) -> Baseline:
-    noise = max(_noise_below(ordered, level), least_noise)
-    return Baseline(level, noise, ratios > level + _THRESHOLD_NOISES * noise)
+    spread = float(_noise_below(ordered[None, :], np.array([level]))[0])
+    noise = max(spread, least_noise)
+    return Baseline(level, spread, noise, ratios > level + THRESHOLD_NOISES * noise)
 
 
-def _median_of_sorted(ordered: NDArray[np.float64]) -> float:
-    n = ordered.size
-    return float(ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+def levels_of_rows(ordered: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The undisturbed level of each row, [row]; ordered: [row, value], each row sorted. The rule is find_baseline's."""
+    median, densest = _middle(ordered, np.zeros(ordered.shape[0], dtype=np.intp), ordered.shape[1]), _densest(ordered)
+    return np.where(median - densest > _noise_below(ordered, densest), densest, median)
 
 
-def _densest(ordered: NDArray[np.float64]) -> float:
-    """Median of the shortest interval that holds 30 % of the values."""
-    k = max(int(np.ceil(_DENSEST_SHARE * ordered.size)), 1)
-    begin = int(np.argmin(ordered[k - 1 :] - ordered[: ordered.size - k + 1]))
-    return _median_of_sorted(ordered[begin : begin + k])
+def _middle(ordered: NDArray[np.float64], begin: NDArray[np.intp], n: int | NDArray[np.intp]) -> NDArray[np.float64]:
+    """Median of n values of each sorted row from `begin` on, [row]; n is 1 or more."""
+    each = np.arange(ordered.shape[0])
+    return (ordered[each, begin + (n - 1) // 2] + ordered[each, begin + n // 2]) / 2
 
 
-def _noise_below(ordered: NDArray[np.float64], level: float) -> float:
-    """Median distance from `level` of the values below it; 0 if there are none."""
-    below = ordered[: np.searchsorted(ordered, level)]
-    return level - _median_of_sorted(below) if below.size else 0.0
+def _densest(ordered: NDArray[np.float64], share: float = _DENSEST_SHARE) -> NDArray[np.float64]:
+    """Median of the shortest interval that holds `share` of the values of each sorted row, [row]."""
+    n = ordered.shape[1]
+    k = max(int(np.ceil(share * n)), 1)
+    begin = np.argmin(ordered[:, k - 1 :] - ordered[:, : n - k + 1], axis=1)
+    return _middle(ordered, begin, k)
+
+
+def _noise_below(ordered: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Median distance from the level [row] of the values of each sorted row below it, [row]; 0 if there are none."""
+    below = np.count_nonzero(ordered < level[:, None], axis=1)
+    middle = _middle(ordered, np.zeros(below.size, dtype=np.intp), np.maximum(below, 1))
+    return np.where(below > 0, level - middle, 0.0)
 
 
 def period_of_hits(hit: NDArray[np.bool_]) -> int | None:

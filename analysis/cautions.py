@@ -64,6 +64,12 @@ def _cautions(features: SegmentFeatures, detection: Detection, clusters: Cluster
             "very short segments",
             f"{rate_hz:.0f} global collectives a second make segments so short that jitter of {noise:.1%} blurs them.",
         )
+    if np.any(features.from_call_sites):
+        yield Caution(
+            "segments cut at call sites",
+            "Segments are cut at recurring call sites, where nothing synchronises the ranks: a delay of one may show "
+            "in a later segment of another, or not at all.",
+        )
     stride = int(features.stride.max(initial=1))
     if stride > 1:
         yield Caution(

@@ -16,11 +16,12 @@ from crosswind.analysis.arrays import median_over_rows
 from crosswind.analysis.errors import InputError
 from crosswind.profile.segments import SegmentTable
 
-__all__ = ["SegmentFeatures", "segment_features"]
+__all__ = ["SegmentFeatures", "merged_twos", "segment_features"]
 
 _WORK_COLUMNS = ("flops", "instructions", "cpu_us")  # in the order of trust
 _CALL_COLUMNS = ("p2p_calls", "coll_calls", "io_calls")
 _BYTE_COLUMNS = ("p2p_bytes", "coll_bytes", "io_bytes")
+_MOST_TWOS = 16  # bits of a signature that merging may cost
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class SegmentFeatures:
     duration_us: median over ranks. work: maximum over ranks of the best work feature there is, outside MPI and I/O;
     work_kind names it: ``flops``, ``instructions``, ``cpu_us`` or, with work None, ``none``. cpu_us: maximum over
     ranks of CPU time outside MPI, or None. calls, bytes: sums over ranks by column name; absent columns are left out.
-    signature: uint64, one hash of the call sites of all MPI calls on all ranks, or None where they are not known.
-    ranks: how many ranks have the segment. stride: how many real segments it merges.
+    signature: uint64, one hash of the call sites of all MPI calls on all ranks, or None where they are not known; equal
+    for merges of the same segments, however many. ranks: how many ranks have the segment. stride: how many real
+    segments it merges. from_call_sites: bool, whether a recurring call site cut it, not a global collective.
     """
 
     duration_us: NDArray[np.float64]
@@ -43,6 +45,7 @@ class SegmentFeatures:
     signature: NDArray[np.uint64] | None
     ranks: NDArray[np.int64]
     stride: NDArray[np.int64]
+    from_call_sites: NDArray[np.bool_]
 
     @property
     def has_counters(self) -> bool:
@@ -55,9 +58,10 @@ class SegmentFeatures:
         return float(self.duration_us.sum())
 
 
-def segment_features(table: SegmentTable) -> SegmentFeatures:
+def segment_features(table: SegmentTable, lost_bits: int | None = None) -> SegmentFeatures:
     """Reduce a segment table over its ranks.
 
+    lost_bits: of the signatures, to merging (merged_twos); to compare several runs the largest of theirs.
     A segment that no rank has gets zeros, so that it weighs nothing. InputError: a duration or feature is negative,
     infinite or missing on all ranks; the message names column and segment.
     """
@@ -69,9 +73,10 @@ def segment_features(table: SegmentTable) -> SegmentFeatures:
         cpu_us=work if work_kind == "cpu_us" else _maximum(table, "cpu_us"),
         calls={name: _sum(table, name) for name in _CALL_COLUMNS if name in table.columns},
         bytes={name: _sum(table, name) for name in _BYTE_COLUMNS if name in table.columns},
-        signature=_signature(table),
+        signature=_signature(table, merged_twos(table.stride) if lost_bits is None else lost_bits),
         ranks=np.count_nonzero(table.valid, axis=0).astype(np.int64),
         stride=table.stride,
+        from_call_sites=table.from_call_sites,
     )
 
 
@@ -101,13 +106,42 @@ def _sum(table: SegmentTable, name: str) -> NDArray[np.float64]:
     return _checked(table, name, total)
 
 
-def _signature(table: SegmentTable) -> NDArray[np.uint64] | None:
+def merged_twos(stride: NDArray[np.int64]) -> int:
+    """How often 2 divides the numbers of merged segments, at most; 16 where it is more."""
+    return min(int(_twos(stride).max(initial=0)), _MOST_TWOS)
+
+
+def _twos(stride: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How often 2 divides each, [segment]."""
+    return np.bitwise_count((stride & -stride) - 1).astype(np.int64)
+
+
+def _signature(table: SegmentTable, lost_bits: int) -> NDArray[np.uint64] | None:
     """One hash [segment] of the ranks' signatures, whichever rank has which; None where none is recorded."""
     if not table.has("sig"):
         return None
-    mixed = table.columns["sig"] * np.uint64(0x9E3779B97F4A7C15)
+    mixed = _per_segment(table.columns["sig"], table.stride, lost_bits) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     return np.where(table.valid, mixed * np.uint64(0xBF58476D1CE4E5B9), np.uint64(0)).sum(axis=0, dtype=np.uint64)
+
+
+def _per_segment(sums: NDArray[np.uint64], stride: NDArray[np.int64], lost_bits: int) -> NDArray[np.uint64]:
+    """What sums of 32-bit signatures modulo 2**32 say of one of the merged segments, [rank, segment]: the same for
+    merges of any number of equal ones.
+
+    Of n = odd * 2**k segments of signature s the sum is n * s. Times the inverse of odd it is s * 2**k: the upper k
+    bits of s are lost. Those with a smaller k lose as many by a shift; those with a larger one keep to themselves.
+    """
+    if lost_bits == 0 and not np.any(stride > 1):
+        return sums
+    twos = _twos(stride)
+    odd = (stride >> twos).astype(np.uint64)
+    inverse = odd  # right in 3 bits; each step doubles them
+    for _ in range(4):
+        inverse = inverse * (np.uint64(2) - odd * inverse)
+    shift = np.maximum(lost_bits - twos, 0).astype(np.uint64)
+    apart = np.maximum(twos - lost_bits, 0).astype(np.uint64)
+    return (sums * inverse << shift) & np.uint64(0xFFFFFFFF) | apart << np.uint64(32)
 
 
 def _checked(table: SegmentTable, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -64,6 +64,7 @@ def _assemble(method: str, features: SegmentFeatures, detection: Detection) -> E
     return Estimate(
         method=method,
         interference_pct=lost_pct,
+        interval_pct=_interval_pct(detection, total_us) if can_tell else None,
         interference_s=lost_us / 1e6,
         interference_class="unknown" if lost_pct is None else interference_class(lost_pct),
         probability=None if lost_pct is None else float(probability(lost_pct)),
@@ -105,6 +106,14 @@ def _cannot_tell(features: SegmentFeatures) -> tuple[Caution, ...]:
         return (Caution("segments without duration", f"The {n} segments of the run have no duration."),)
     text = f"The run has {n} segments, but no five of them are alike, so there is nothing to compare."
     return (Caution(f"too few like segments ({n} in all)", text),)
+
+
+def _interval_pct(detection: Detection, total_us: float) -> tuple[float, float] | None:
+    """The bounds of the loss in percent of the total; None where the method has none."""
+    if detection.bounds_us is None:
+        return None
+    low, high = (100 * bound / total_us for bound in detection.bounds_us)
+    return low, min(high, 100.0)
 
 
 def _percent_of(part_us: NDArray[np.float64], total_us: float) -> float:

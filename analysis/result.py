@@ -28,7 +28,8 @@ class Detection:
     whether it calls it interfered. threshold_us: the duration beyond which it does. excess_us: time lost, 0 if not hit.
     cpu_excess_us: CPU time beyond what the cluster needs, or None where that cannot be told.
     work_kind: the work feature used. noise: how much undisturbed like segments differ, in parts of their duration, or
-    None to take the MAD of the clusters. notes: choices that the data forced, at no cost. cautions: those at a cost.
+    None to take the MAD of the clusters. bounds_us: between which the sum of excess_us lies, or None where the method
+    cannot tell. notes: choices that the data forced, at no cost. cautions: those at a cost.
     """
 
     labels: NDArray[np.int64]
@@ -39,6 +40,7 @@ class Detection:
     cpu_excess_us: NDArray[np.float64] | None
     work_kind: str
     noise: float | None = None
+    bounds_us: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
     cautions: tuple[Caution, ...] = ()
 
@@ -107,13 +109,16 @@ class Estimate:
     """How much of a run's time was lost to interference, and how far that can be trusted.
 
     interference_pct is None where it cannot be told (no segments, or none with enough others like it); then
-    interference_class is ``unknown`` and probability None. Percentages are of the time that segments cover, total_s,
-    and run_delay_pct of the processes' wall time. cpu_pct, run_delay_pct: None where the data do not hold them.
-    duration_us, excess_us: float64 [segment]; hit: bool [segment]; labels: int64 [segment], clusters.
+    interference_class is ``unknown``, and probability and interval_pct are None. Percentages are of the time that
+    segments cover, total_s, and run_delay_pct of the processes' wall time. interval_pct: between which bounds
+    interference_pct lies, if what was taken for undisturbed was so; None where the method does not tell. cpu_pct,
+    run_delay_pct: None where the data do not hold them. duration_us, excess_us: float64 [segment]; hit: bool
+    [segment]; labels: int64 [segment], clusters.
     """
 
     method: str
     interference_pct: float | None
+    interval_pct: tuple[float, float] | None
     interference_s: float
     interference_class: str
     probability: float | None
@@ -151,11 +156,18 @@ class Estimate:
         if self.cautions:
             trust = f"less certain ({', '.join(caution.reason for caution in self.cautions)})"
         if not self.hit_segments:
-            return f"No interference seen in {self.segments} segments; {trust}."
+            return f"No interference seen in {self.segments} segments; {self._interval_text()}{trust}."
         return (
             f"Lost {percent_text(self.interference_pct)} ({seconds_text(self.interference_s)}) to interference "
-            f"in {self.hit_segments} of {self.segments} segments; {trust}."
+            f"in {self.hit_segments} of {self.segments} segments; {self._interval_text()}{trust}."
         )
+
+    def _interval_text(self) -> str:
+        """The interval before a judgement of trust; empty where there is none."""
+        if self.interval_pct is None:
+            return ""
+        low, high = self.interval_pct
+        return f"at most {high:.1f} %, " if low < 0.05 else f"between {low:.1f} and {high:.1f} %, "
 
     def to_json(self, max_clusters: int = 100) -> dict[str, Any]:
         """The document of ``estimate --json``; the ``max_clusters`` longest clusters, the rest only counted."""
@@ -164,6 +176,7 @@ class Estimate:
             "method": self.method,
             "sentence": self.sentence(),
             "interference_pct": self.interference_pct,
+            "interval_pct": None if self.interval_pct is None else list(self.interval_pct),
             "interference_s": self.interference_s,
             "class": self.interference_class,
             "probability": self.probability,

@@ -72,6 +72,11 @@ def _figures(estimate: Estimate, kinds: dict[str, float]) -> list[str]:
     if estimate.interference_pct is None:
         return []
     lines = [f"Class {estimate.interference_class}, probability of a disturbed run {estimate.probability:.2f}."]
+    if estimate.interval_pct is not None:
+        low, high = estimate.interval_pct
+        lines.append(
+            f"The loss lies between {low:.1f} and {high:.1f} %, if the segments that were taken for undisturbed were so."
+        )
     lost = kinds_text(kinds)
     lines += [f"Lost in: {lost}."] if lost else []
     lines.append(f"{estimate.uncovered_pct:.1f} % of the time lies in segments without their like.")

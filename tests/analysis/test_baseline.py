@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.analysis.baseline import find_baseline, period_of_hits, saturated_baseline
+from crosswind.analysis.baseline import find_baseline, period_of_hits, quickest_baseline
 
 RNG = np.random.default_rng(7)
 QUIET = 1 + 0.01 * RNG.standard_normal(1000)
@@ -34,11 +34,13 @@ def test_the_level_stands_a_majority_of_hits(share):
 
 def test_beyond_that_the_lowest_values_are_the_level():
     values, _ = disturbed(0.9, 0.5)
-    assert saturated_baseline(values, 0.0).level == pytest.approx(1, abs=0.02)
+    found = quickest_baseline(values, 0.0)
+    assert found.level == pytest.approx(1, abs=0.02)
+    assert found.agrees()
 
 
 def test_values_that_vary_by_nature_have_no_such_level():
-    assert saturated_baseline(np.exp(0.3 * np.random.default_rng(2).standard_normal(500)), 0.0) is None
+    assert not quickest_baseline(np.exp(0.3 * np.random.default_rng(2).standard_normal(500)), 0.0).agrees()
 
 
 def test_what_clocks_cannot_tell_apart_is_no_hit():

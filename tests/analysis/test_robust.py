@@ -1,9 +1,12 @@
 """The robust estimator, step by step on tables whose answer is plain; accuracy is tests/accuracy's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from crosswind.analysis import estimate
+from crosswind.profile.segments import SegmentTable
 from support.segment_tables import table
 
 RNG = np.random.default_rng(5)
@@ -145,3 +148,138 @@ def test_short_tables(n):
 def test_extreme_durations(value):
     found = estimate(table(np.full(50, value), instructions=np.full(50, 1.0)), "robust")
     assert found.interference_s == 0
+
+
+# --- short segments ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length_us", [15.0, 40.0, 60.0])
+def test_what_clocks_cannot_tell_apart_is_no_wide_variation(length_us):
+    """A microsecond of jitter is a tenth of such a segment, and neither interference nor a reason for doubt."""
+    durations = length_us + np.abs(np.random.default_rng(3).standard_normal(5_000))
+    durations[np.random.default_rng(4).choice(5_000, 50, replace=False)] += 500
+    found = estimate(table(durations, instructions=np.full(5_000, 1e4)), "robust")
+    assert "segments vary widely" not in reasons(found)
+    assert found.interference_s == pytest.approx(50 * 500e-6, rel=0.02)
+    assert any("delay below 8 us" in note for note in found.notes)
+
+
+def test_short_segments_that_do_vary_are_still_doubted():
+    durations = 20.0 * np.exp(0.5 * np.random.default_rng(3).standard_normal(5_000))
+    assert {"segments vary widely"} & reasons(estimate(table(durations, instructions=np.full(5_000, 1e4)), "robust"))
+
+
+# --- more than 70 % of a group hit ------------------------------------------------------------------------------------
+
+
+def test_a_small_group_that_is_mostly_hit_is_measured_by_the_noise_of_the_others():
+    durations = np.concatenate([noisy(10_000.0, 2_000), noisy(13_000.0, 120)])
+    calls = np.concatenate([np.ones(2_000), np.full(120, 7.0)])
+    held_up = np.zeros(2_120)
+    held_up[2_000:2_096] = np.random.default_rng(1).uniform(1_000, 3_000, 96)
+    found = estimate(table(durations + held_up, coll_calls=calls, instructions=np.full(2_120, 1e7)), "robust")
+    assert found.interference_s == pytest.approx(held_up.sum() / 1e6, rel=0.02)
+
+
+def test_a_group_that_varies_by_nature_is_not_measured_by_the_noise_of_the_others():
+    durations = np.concatenate([noisy(10_000.0, 2_000), 13_000 * np.exp(0.04 * np.random.default_rng(1).random(120))])
+    calls = np.concatenate([np.ones(2_000), np.full(120, 7.0)])
+    found = estimate(table(durations, coll_calls=calls, instructions=np.full(2_120, 1e7)), "robust")
+    assert found.interference_pct < 0.05
+
+
+# --- merged segments --------------------------------------------------------------------------------------------------
+
+
+def merged(run, counts):
+    """The run with neighbours merged as the library does it: `counts` of them in turn, signatures summed mod 2**32."""
+    ends = np.cumsum(counts)
+    assert ends[-1] == run.n_segments
+    begins = ends - counts
+    columns = {name: np.add.reduceat(values, begins, axis=1) for name, values in run.columns.items() if name != "sig"}
+    if "t_start_us" in columns:
+        columns["t_start_us"] = run.columns["t_start_us"][:, begins]
+    if "sig" in run.columns:
+        sums = np.add.reduceat(run.columns["sig"], begins, axis=1, dtype=np.uint64)
+        columns["sig"] = sums & np.uint64(0xFFFFFFFF)
+    valid = run.valid[:, begins]
+    return SegmentTable(run.index[begins], run.ranks, columns, valid, np.asarray(counts, dtype=np.int64))
+
+
+def signed(run, signature):
+    run.columns["sig"] = np.broadcast_to(np.asarray(signature, dtype=np.uint64), run.valid.shape).copy()
+    return run
+
+
+def test_merges_of_many_different_numbers_are_still_judged():
+    """Fewer than 8 of each number: compared by what one of the merged segments took."""
+    counts = np.random.default_rng(4).permutation(np.repeat(np.arange(1, 121), 5))
+    durations = noisy(10_000.0, int(counts.sum()))
+    held_up = np.zeros(durations.size)
+    held_up[3_000:6_000] = 2_000
+    run = signed(table(durations + held_up, coll_calls=np.ones(durations.size)), 0xDEADBEEF)
+    found = estimate(merged(run, counts), "robust")
+    assert found.uncovered_pct < 2
+    assert found.interference_s == pytest.approx(held_up.sum() / 1e6, rel=0.05)
+    assert "merged segments" in reasons(found)
+
+
+@pytest.mark.parametrize("count", [2, 16, 64])
+def test_merging_costs_little(count):
+    run = signed(table(noisy(10_000.0, 6_400), coll_calls=np.ones(6_400)), 0x12345678)
+    run.columns["dur_us"][:, 1_000:2_000] += 3_000
+    whole, half = estimate(run, "robust"), estimate(merged(run, [count] * (6_400 // count)), "robust")
+    assert half.interference_s == pytest.approx(whole.interference_s, rel=0.02)
+
+
+def test_signatures_of_merges_tell_phases_apart_whatever_their_number():
+    """Two phases that only call sites tell apart, each merged in threes, fours and fives."""
+    counts = np.tile([4, 3, 5], 300)
+    second = np.repeat(np.arange(counts.size) // 30 % 2 == 1, counts)
+    durations = np.where(second, 14_000.0, 10_000.0) * noisy(1.0, second.size)
+    run = signed(table(durations), np.where(second, 0xCAFE0001, 0x0BAD0001))
+    assert estimate(merged(run, counts), "robust").interference_pct < 0.1
+
+
+# --- segments cut at call sites ---------------------------------------------------------------------------------------
+
+
+def test_segments_cut_at_call_sites_are_compared_with_their_like_and_doubted():
+    of_sites = np.arange(N) % 2 == 1
+    run = table(np.where(of_sites, 5_000.0, 10_000.0) * noisy(1.0), instructions=np.full(N, 1e7))
+    found = estimate(replace(run, from_call_sites=of_sites), "robust")
+    assert found.clusters.n_clusters == 2
+    assert found.interference_pct < 0.1
+    assert reasons(found) == {"segments cut at call sites"}
+
+
+# --- the interval -----------------------------------------------------------------------------------------------------
+
+
+def test_the_interval_holds_the_loss_and_is_as_wide_as_the_noise_makes_it():
+    held_up = np.where(np.arange(N) < 60, 3_000.0, 0.0)
+    widths = []
+    for noise in (0.002, 0.02):
+        durations = 10_000.0 * (1 + noise * np.random.default_rng(8).standard_normal(N)) + held_up
+        found = estimate(table(durations, instructions=np.full(N, 1e7)), "robust")
+        low, high = found.interval_pct
+        assert low < 100 * held_up.sum() / durations.sum() < high
+        assert low <= found.interference_pct <= high
+        assert f"; between {low:.1f} and {high:.1f} %, fairly certain." in found.sentence()
+        assert found.to_json()["interval_pct"] == [low, high]
+        widths.append(high - low)
+    assert 2 * widths[0] < widths[1] < 2
+
+
+def test_a_quiet_run_has_a_most_that_can_hide():
+    found = estimate(table(noisy(10_000.0), instructions=np.full(N, 1e7)), "robust")
+    assert found.interval_pct[0] == 0
+    assert 0 < found.interval_pct[1] < 0.2
+    assert "at most 0." in found.sentence()
+
+
+def test_the_interval_is_the_same_every_time_and_the_thesis_has_none():
+    segments = table(noisy(10_000.0), instructions=np.full(N, 1e7))
+    assert estimate(segments, "robust").interval_pct == estimate(segments, "robust").interval_pct
+    assert estimate(segments, "thesis").interval_pct is None
+    assert estimate(segments, "thesis").to_json()["interval_pct"] is None

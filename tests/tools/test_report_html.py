@@ -42,7 +42,7 @@ def test_it_draws(reports):
             assert page.locator(".plotly-graph-div").count() == pictures
 
 
-@pytest.mark.parametrize("durations", [[0.3, 0.1 + 0.2], [1e300, 1e300], [0.0, 0.0], [4e16, 4e16]])
+@pytest.mark.parametrize("durations", [[0.3, 0.1 + 0.2], [9e18, 9e18], [0.0, 0.0], [4e16, 4e16]])
 def test_durations_that_no_histogram_can_part(crosswind, tmp_path, durations):
     rows = [f"{i},0,{i},{durations[i % 2]!r}\n" for i in range(50)]
     (tmp_path / "equal.csv").write_text("seg,rank,t_start_us,dur_us\n" + "".join(rows))
