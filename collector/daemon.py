@@ -39,7 +39,7 @@ __all__ = ["Daemon", "Settings"]
 @dataclass(frozen=True)
 class Settings:
     """interval_s: between looks. budget_s: after this long a look loads nothing more. delete: instead of done/.
-    live_share: the part of the time that refreshing one running step may take.
+    live_share: the part of the time that refreshing running steps may take, all together.
     """
 
     interval_s: float = 2.0
@@ -202,8 +202,9 @@ class Daemon:
                     self._log_loaded(loading.report, "running")
             turn.note(state)
         known.state = state
-        took = time.monotonic() - begin
-        known.refresh_from = begin + took / self.settings.live_share
+        known.cost_s = time.monotonic() - begin
+        round_s = sum(other.cost_s for other in self._plan.known.values())
+        known.refresh_from = begin + round_s / self.settings.live_share
 
     def _log_loaded(self, report: CollectReport, kind: str) -> int:
         """Log and count what was loaded since the last time; how many process slices."""

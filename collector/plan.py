@@ -28,13 +28,15 @@ class Limits:
 @dataclass
 class Known:
     """What is known of a step from look to look. state: of its files, as they are in the database. Monotonic times:
-    due_since, not_before (after a failure), refresh_from (of a running one). failures: in a row.
+    due_since, not_before (after a failure), refresh_from (of a running one). cost_s: of its last refresh. failures: in
+    a row.
     """
 
     state: str = ""
     due_since: float = 0.0
     not_before: float = 0.0
     refresh_from: float = 0.0
+    cost_s: float = 0.0
     failures: int = 0
 
 

@@ -10,6 +10,7 @@ import mmap
 import os
 import struct
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,10 +45,10 @@ class GrowingSpool:
         making.rename(self.path)
         self._at, self._index = self._log_at, 0
 
-    def grow(self, index: int, calls: int) -> None:
-        """Count the calls and close slice `index` with them."""
+    def grow(self, index: int, calls: int, sampled: Mapping[str, int] | None = None) -> None:
+        """Count the calls and close slice `index` with them; sampled: what the system said of it, by column."""
         self._count(calls)
-        slice_ = Slice(index, {f"{CALLS}_calls": calls}, flags=0 if self.values else FIRST)
+        slice_ = Slice(index, {f"{CALLS}_calls": calls, **(sampled or {})}, flags=0 if self.values else FIRST)
         payload = slice_.payload(self._index)
         size = 8 + len(payload) + (-len(payload) % 4)
         if self._at + size > self._log_at + self.room:
