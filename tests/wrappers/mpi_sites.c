@@ -6,7 +6,7 @@
  *                         Prints for how many us it did
  *   grid STEPS US         Allreduce on rows and columns
  *   phases STEPS US       two loops of STEPS steps, with exchanges of their own
- *   master STEPS US       rank 0 gives STEPS tasks, of one to three times US on rank 1, twice as much on rank 2 ...
+ *   master STEPS US       rank 0 gives STEPS tasks to the others, longer ones to higher ranks
  *   init STEPS US         STEPS exchanges first, then five times as many steps with an exchange and MPI_Allreduce each
  *   rare STEPS US         halo exchange, and MPI_Allreduce every 500 steps
  */
@@ -92,7 +92,7 @@ static void master(int tasks, double us)
         }
         return;
     }
-    for (in = 1; in; work(in * us * rank)) {
+    for (in = 1; in; work(in * us * rank * rank)) {
         MPI_Send(&rank, 1, MPI_INT, 0, ASK, MPI_COMM_WORLD);
         MPI_Recv(&in, 1, MPI_INT, 0, TASK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }

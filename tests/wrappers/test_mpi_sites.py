@@ -86,7 +86,7 @@ def test_another_phase_is_cut_at_a_site_of_its_own(tmp_path: Path, mpi: str) -> 
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)
 def test_tasks_of_a_master_are_no_segments(tmp_path: Path, mpi: str) -> None:
     """The workers' tasks are cut, but equal numbers are no equal stretches of the run: nothing is said of it."""
-    result = run(tmp_path, mpi, 4, "master", 300, 500)
+    result = run(tmp_path, mpi, 4, "master", 600, 2000)
     assert all("MPI_Recv" in closed_by(spool) for spool in result.spools.values())
     table = table_of(result)
     assert not table.from_call_sites.any()
