@@ -49,6 +49,13 @@ def test_the_spool_directory_is_as_the_library_and_the_collector_want_it(tmp_pat
     assert modes == dict.fromkeys(("claims", "running", "refused", "done"), 0o700)
 
 
+def a_users_file(spool):
+    builder = SpoolBuilder(slices=[Slice(FIRST_SLICE, {"cpu_time": 10**9})], state=CLEAN, end_ns=START_NS + SLICE_NS)
+    path = builder.write(spool)
+    os.chown(path, 65534, 65534)
+    path.chmod(0o600)
+
+
 def test_the_services_capabilities_are_enough():
     """As root with nothing but them, a file of another user is taken, loaded and deleted."""
     if os.geteuid() != 0:
@@ -59,11 +66,7 @@ def test_the_services_capabilities_are_enough():
         spool = Path(folder) / "spool"
         spool.mkdir()
         spool.chmod(0o1777)
-        end_ns = START_NS + SLICE_NS
-        slices = [Slice(FIRST_SLICE, {"cpu_time": 10**9})]
-        path = SpoolBuilder(slices=slices, state=CLEAN, end_ns=end_ns).write(spool)
-        os.chown(path, 65534, 65534)
-        path.chmod(0o600)
+        a_users_file(spool)
         url = f"sqlite:///{folder}/c.db"
         command = [
             need("setpriv"), "--no-new-privs", f"--bounding-set=-all,{kept}", f"--inh-caps=-all,{kept}", sys.executable,
@@ -75,7 +78,6 @@ def test_the_services_capabilities_are_enough():
             assert [job.uid for job in queries.list_jobs(conn)[0]] == [65534]
         assert list(spool.glob("*.xws")) == []
         without = [word.replace(",+dac_override", "") for word in command]
-        path = SpoolBuilder(slices=slices, state=CLEAN, end_ns=end_ns).write(spool)
-        os.chown(path, 65534, 65534)
+        a_users_file(spool)
         refused = subprocess.run(without, capture_output=True, text=True)
         assert refused.returncode == 1, "with fewer of them it fails, so they are what it needs"
