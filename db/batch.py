@@ -5,11 +5,11 @@ nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy import Connection, Engine, bindparam, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crosswind.db import schema
@@ -25,6 +25,8 @@ STATES = {
     "TIMEOUT": 4, "NODE_FAIL": 4, "OUT_OF_MEMORY": 4, "PREEMPTED": 4, "BOOT_FAIL": 4, "DEADLINE": 4,
 }  # fmt: skip
 ENDED = frozenset(state for state, says in STATES.items() if says >= STATES["LOST"])
+_BATCH = 1000  # keys in one statement
+_LOCK = 0x63776A6F6273  # "cwjobs": PostgreSQL's advisory lock for writers of batch_job
 _SAME_START_NS = 10 * 10**9  # what a job's start may differ by between two reports of it
 _RUN = re.compile(r"(?:^|-)r([1-9][0-9]{0,8})$")
 
@@ -67,12 +69,18 @@ def unite(held: BatchJob, said: BatchJob) -> BatchJob:
     return replace(more, **filled | {"run": held.run, "start_ns": start_ns})
 
 
-def store_batch_jobs(engine: Engine, jobs: Iterable[BatchJob], cluster: str = "") -> int:
+def store_batch_jobs(engine: Engine, jobs: Sequence[BatchJob], cluster: str = "") -> int:
     """Take in what was said, in this order, in one transaction; how many runs are new or changed. Raises
     DatabaseError.
     """
     with writing(engine) as conn:
-        return sum(_store(conn, job, cluster) for job in jobs)
+        _one_writer(conn)
+        known = _known_runs(conn, {job.job_id for job in jobs}, cluster)
+        for job in jobs:
+            _take_in(known[job.job_id], job)
+        changed = [run for runs in known.values() for run in runs if run.now != run.held]
+        _write(conn, changed, cluster)
+        return len(changed)
 
 
 def close_unknown(engine: Engine, known: Collection[str], seen_ns: int, cluster: str = "") -> int:
@@ -83,6 +91,7 @@ def close_unknown(engine: Engine, known: Collection[str], seen_ns: int, cluster:
     t = batch_job.c
     open_runs = select(t.key, t.job_id, t.start_ns, t.submit_ns).where(t.cluster == cluster, t.state.not_in(ENDED))
     with writing(engine) as conn:
+        _one_writer(conn)
         lost = [
             row.key
             for row in conn.execute(open_runs)
@@ -123,61 +132,89 @@ def run_of_step(step: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _store(conn: Connection, job: BatchJob, cluster: str) -> bool:
-    rows = conn.execute(
-        select(batch_job)
-        .where(batch_job.c.cluster == cluster, batch_job.c.job_id == job.job_id)
-        .order_by(batch_job.c.run)
-        .with_for_update()
-    )
-    held = {row.key: _of_row(row._asdict()) for row in rows}
-    key = _meant(job, held)
-    run = job.run if job.run is not None else held[key].run if key is not None else _new_run(job, held.values())
-    changed = _end_earlier_runs(conn, held, run or 0)
-    if key is None:
-        conn.execute(insert(batch_job).values(**_row(replace(job, run=run)), cluster=cluster))
-        return True
-    both = replace(unite(held[key], job), run=run)
-    if both == held[key]:
-        return changed
-    conn.execute(update(batch_job).where(batch_job.c.key == key).values(**_row(both)))
-    return True
+@dataclass
+class _Run:
+    """A run of a job in the transaction. key, held: of its row, None where it is new. now: what is known of it."""
+
+    key: int | None
+    held: BatchJob | None
+    now: BatchJob
+
+    @property
+    def number(self) -> int:
+        return self.now.run or 0
 
 
-def _meant(job: BatchJob, held: Mapping[int, BatchJob]) -> int | None:
-    """Which row a report is about: the one of its run, else of its start, else one that it ends. None: a new one."""
-    for key, old in held.items():
-        if job.run == old.run:
-            return key
+def _one_writer(conn: Connection) -> None:
+    """Two collectors that make the same run wait for each other; SQLite has one writer anyway."""
+    if conn.dialect.name == "postgresql":
+        conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+
+
+def _known_runs(conn: Connection, job_ids: Collection[str], cluster: str) -> dict[str, list[_Run]]:
+    """The runs of these jobs that are there, in order."""
+    known: dict[str, list[_Run]] = {job_id: [] for job_id in job_ids}
+    ids = sorted(job_ids)
+    for at in range(0, len(ids), _BATCH):
+        b = batch_job.c
+        query = select(batch_job).where(b.cluster == cluster, b.job_id.in_(ids[at : at + _BATCH])).order_by(b.run)
+        for row in conn.execute(query):
+            held = _of_row(row._asdict())
+            known[held.job_id].append(_Run(row.key, held, held))
+    return known
+
+
+def _take_in(runs: list[_Run], job: BatchJob) -> None:
+    """Bring what was said of a job together with what is known of its runs."""
+    meant = _meant(runs, job)
+    number = job.run if job.run is not None else meant.number if meant else _new_number(runs, job)
+    for earlier in runs:
+        if earlier.number < number and earlier.now.state not in ENDED:
+            earlier.now = replace(earlier.now, state="REQUEUED")
+    if meant is None:
+        runs.append(_Run(None, None, replace(job, run=number)))
+        runs.sort(key=lambda run: run.number)
+    else:
+        meant.now = replace(unite(meant.now, job), run=number)
+
+
+def _meant(runs: Sequence[_Run], job: BatchJob) -> _Run | None:
+    """Which run a report is about: the one of its number, else of its start, else one that it ends. None: a new one."""
+    for run in runs:
+        if job.run == run.number:
+            return run
     if job.start_ns is not None:
-        apart = {key: abs(old.start_ns - job.start_ns) for key, old in held.items() if old.start_ns is not None}
-        nearest = min(apart, key=apart.__getitem__, default=None)
-        if nearest is not None and apart[nearest] <= _SAME_START_NS:
+        apart = [(abs(run.now.start_ns - job.start_ns), run) for run in runs if run.now.start_ns is not None]
+        distance, nearest = min(apart, key=lambda pair: pair[0], default=(_SAME_START_NS + 1, None))
+        if distance <= _SAME_START_NS:
             return nearest
     if job.run is not None:
         return None
-    for key, old in reversed(list(held.items())):
-        if old.end_ns is not None and old.end_ns == job.end_ns:
-            return key
-        if old.state not in ENDED and (old.start_ns or 0) <= (job.start_ns or job.end_ns or 0):
-            return key
+    for run in reversed(runs):
+        if run.now.end_ns is not None and run.now.end_ns == job.end_ns:
+            return run
+        if run.now.state not in ENDED and (run.now.start_ns or 0) <= (job.start_ns or job.end_ns or 0):
+            return run
     return None
 
 
-def _new_run(job: BatchJob, held: Collection[BatchJob]) -> int:
+def _new_number(runs: Sequence[_Run], job: BatchJob) -> int:
     """The number of a run that nobody numbered: the one before those that are later, else the next."""
-    later = [old.run or 0 for old in held if (old.start_ns or 0) >= (job.end_ns or 0)]
-    taken = {old.run for old in held}
+    later = [run.number for run in runs if (run.now.start_ns or 0) >= (job.end_ns or 0)]
+    taken = {run.number for run in runs}
     before = min(later, default=0) - 1
-    return before if before >= 0 and before not in taken else max((old.run or 0 for old in held), default=-1) + 1
+    return before if before >= 0 and before not in taken else max(taken, default=-1) + 1
 
 
-def _end_earlier_runs(conn: Connection, held: Mapping[int, BatchJob], run: int) -> bool:
-    """A later run says that the earlier ones ended, and how."""
-    keys = [key for key, old in held.items() if (old.run or 0) < run and old.state not in ENDED]
-    for key in keys:
-        conn.execute(update(batch_job).where(batch_job.c.key == key).values(state="REQUEUED"))
-    return bool(keys)
+def _write(conn: Connection, runs: Sequence[_Run], cluster: str) -> None:
+    new = [{**_row(run.now), "cluster": cluster} for run in runs if run.key is None]
+    changed = [{"at_key": run.key, **_row(run.now)} for run in runs if run.key is not None]
+    if changed:
+        names = [f.name for f in fields(BatchJob)]
+        values: dict[str, Any] = {name: bindparam(name) for name in names}
+        conn.execute(update(batch_job).where(batch_job.c.key == bindparam("at_key")).values(values), changed)
+    if new:
+        conn.execute(insert(batch_job), new)
 
 
 def _row(job: BatchJob) -> dict[str, Any]:
