@@ -139,8 +139,8 @@ def read_block_chunk(
 def _heads(data: NDArray[np.uint8], starts: Ints, lengths: Ints, n_fields: int, n_functions: int) -> _Heads:
     """Parse the numbers of all blocks; every list and range is checked here, but for what the bits say."""
     n_bytes = sum(data[starts + k].astype(np.int64) << 8 * k for k in range(PREFIX)) if starts.size else lengths
-    possible = (lengths > PREFIX) & (n_bytes <= lengths - PREFIX)
-    numbers = varint.decode(data, starts + PREFIX, np.where(possible, n_bytes, 0))
+    possible = (n_bytes > 0) & (n_bytes <= lengths - PREFIX)
+    numbers = varint.decode(data, starts + PREFIX, np.where(possible, n_bytes, 1))  # no range may be empty
     cursor = _Cursor(numbers.values, numbers.first.copy(), numbers.first + numbers.count, possible & numbers.good)
     rows = cursor.take(MAX_ROWS + 1)
     cursor.good &= rows > 0

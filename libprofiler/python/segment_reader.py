@@ -47,9 +47,9 @@ def read_rows(chunk: bytes, n_fields: int, n_functions: int, behind: int) -> Seg
     newest.
     """
     slot = np.dtype([("head", ROW_HEAD), ("value", "<u8", (n_fields,))])
-    n = len(chunk) // slot.itemsize
-    words = np.frombuffer(chunk, dtype="<u8", count=n * slot.itemsize // 8).reshape(n, -1)
-    weight = np.cumprod(np.full(words.shape[1] - 1, ROW_WEIGHT, dtype=np.uint64))
+    n, n_words = len(chunk) // slot.itemsize, slot.itemsize // 8
+    words = np.frombuffer(chunk, dtype="<u8", count=n * n_words).reshape(n, n_words)
+    weight = np.cumprod(np.full(n_words - 1, ROW_WEIGHT, dtype=np.uint64))
     slots = np.frombuffer(chunk, dtype=slot, count=n)
     head, value = slots["head"], slots["value"]
     good = words[:, 0] == (words[:, 1:] * weight).sum(axis=1, dtype=np.uint64) + np.uint64(1)

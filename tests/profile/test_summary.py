@@ -71,7 +71,7 @@ def test_every_record_can_be_dumped(tmp_path, kind):
     assert [line.split(" ", 1)[0] for line in lines] == kinds
     assert all("\n" not in line for line in lines)
     expected = {
-        "spool": {"spool": 1, "slice": 6, "segment": 9, "group": 1, "function": 1},
+        "spool": {"spool": 1, "slice": 6, "segment": 21, "group": 1, "function": 1},
         "short": {"short_log": 1, "short": 5},
         "profile": {"job": 1, "process": 2, "slice": 7, "segment": 8},
     }[kind]

@@ -10,13 +10,15 @@ import json
 import random
 import struct
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from crosswind.profile import FormatError, read_profile, read_short_log, read_spool, summarize, write_profile
 from crosswind.profile.dump import dump_json
 from crosswind.profile.merge import merge_files
-from support import spools
+from support import segment_blocks, spools
 from support.profiles import make_profile
+from support.segment_blocks import SLOT_BYTES, Row, row_check
 from support.spools import FIRST_SLICE, START_NS, START_TICK, Segment, Short, Slice, SpoolBuilder, Thread
 
 KINDS = ("spool", "short", "profile")
@@ -31,7 +33,12 @@ class Samples:
     def __init__(self, directory: Path) -> None:
         values = {"mpi_p2p_calls": 5, "mpi_p2p_bytes_out": 1 << 33, "cpu_time": 10**9, "rss": 1 << 30}
         fields = {"duration": 10**6, "p2p_time": 10**5, "cpu_time": 10**5, "coll_calls": 1, "instructions": 10**9}
+        rows = [Row(9 + i, START_TICK + 10**7 + 10**6 * i, fields, signature=i % 2) for i in range(12)]
+        block = segment_blocks.block(rows[:9], spools.HZ, {"duration": 11, "cpu_time": 11}, relative=["cpu_time"])
         self.builder = SpoolBuilder(
+            version=2,
+            blocks=[block, segment_blocks.block(rows[9:10], spools.HZ, {})],
+            rows=rows[8:],
             slices=[Slice(FIRST_SLICE + i, values, offset_ns=-5) for i in range(6)],
             segments=[Segment(i, START_TICK + 10**6 * i, fields) for i in range(9)],
             slices_per_chunk=3,
@@ -58,14 +65,21 @@ class Samples:
         start = rng.choice((0, 4096, behind_table(), behind_table(), behind_table()))
         data = bytearray(change_bytes(data, rng, start))
         if rng.random() < 0.7:
-            sign_records(data, *(self.logs() if kind == "spool" else [behind_table()]))
+            sign_records(data, *(self.chunks_but(spools.THREADS) if kind == "spool" else [behind_table()]))
+            sign_rows(data, *(self.chunks_of(spools.ROWS) if kind == "spool" else ()))
         return bytes(data)
 
-    def logs(self) -> list[int]:
-        """Offsets of the chunks of records in the spool file."""
+    def chunks_but(self, other: int) -> list[int]:
+        """Offsets of the chunks of the spool file that are of any other kind."""
+        return [offset for offset, _, kind in self._chunks() if kind != other]
+
+    def chunks_of(self, wanted: int) -> list[int]:
+        """Offsets of the chunks of the kind."""
+        return [offset for offset, _, kind in self._chunks() if kind == wanted]
+
+    def _chunks(self) -> Iterator[tuple[int, int, int]]:
         (n,) = struct.unpack_from("<I", self.files["spool"], spools.N_CHUNKS_AT)
-        table = self.files["spool"][spools.N_CHUNKS_AT + 8 :][: 16 * n]
-        return [offset for offset, _, kind in struct.iter_unpack("<QII", table) if kind != spools.THREADS]
+        return struct.iter_unpack("<QII", self.files["spool"][spools.N_CHUNKS_AT + 8 :][: 16 * n])
 
 
 def behind_table() -> int:
@@ -106,6 +120,15 @@ def sign_records(data: bytearray, *offsets: int) -> None:
                 break
             struct.pack_into("<I", data, at + 4, spools.crc32c(bytes(data[at + 8 : at + 8 + length])))
             at += 8 + (length + 3) // 4 * 4
+
+
+def sign_rows(data: bytearray, *offsets: int) -> None:
+    """Put the checks of all rows right that begin at the offsets and are not empty."""
+    for at in offsets:
+        while at + SLOT_BYTES <= len(data) and any(data[at : at + SLOT_BYTES]):
+            words = struct.unpack_from(f"<{SLOT_BYTES // 8}Q", data, at)
+            struct.pack_into("<Q", data, at, row_check(words[1:]))
+            at += SLOT_BYTES
 
 
 def change_profile(data: bytearray, rng: random.Random) -> bytes:

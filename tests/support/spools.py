@@ -20,9 +20,10 @@ from crosswind.profile.metrics import (
     METRICS,
     SEGMENT_FIELDS,
 )
+from support.segment_blocks import SLOT_BYTES, Row, varint, zigzag
 
 PAGE = 4096
-THREADS, SLICES, SEGMENTS, FILES = 1, 2, 3, 4
+THREADS, SLICES, SEGMENTS, FILES, ROWS, BLOCKS = 1, 2, 3, 4, 5, 6
 FIRST, LAST, UNSYNCHRONISED, GAP = 1, 2, 4, 8
 RUNNING, CLEAN, EXITED = 1, 2, 3
 SLICE_NS = 4_000_000_000
@@ -62,19 +63,9 @@ def table_text() -> str:
     return "\n".join(lines) + "\n"
 
 
-def varint(value: int) -> bytes:
-    """Unsigned LEB128."""
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def svarint(value: int) -> bytes:
     """Zigzag in LEB128."""
-    return varint(value * 2 if value >= 0 else -value * 2 - 1)
+    return varint(zigzag(value))
 
 
 def _crc_of_byte(byte: int) -> int:
@@ -213,7 +204,10 @@ def group_index(name: str) -> int:
 
 @dataclass
 class SpoolBuilder:
-    """One process's file. `slices_per_chunk`, `segments_per_chunk`: None puts all records into one chunk."""
+    """One process's file. `slices_per_chunk`, `segments_per_chunk`: None puts all records into one chunk.
+
+    segments are records of version 1; rows and blocks (payloads) what came after them.
+    """
 
     slices: Sequence[Slice] = ()
     segments: Sequence[Segment] = ()
@@ -242,6 +236,8 @@ class SpoolBuilder:
     mpi: str = ""
     counters: str = ""
     files: Sequence[int] = ()
+    rows: Sequence[Row] = ()
+    blocks: Sequence[bytes] = ()
     version: int = 1
 
     def chunks(self) -> list[tuple[int, bytes]]:
@@ -263,6 +259,10 @@ class SpoolBuilder:
                 log += record(s.payload(index, end))
                 index, end = s.index, s.begin_tick + s.values.get("duration", 0)
             out.append((SEGMENTS, log + bytes(64)))
+        if self.rows:
+            out.append((ROWS, b"".join(row.slot() for row in self.rows) + bytes(SLOT_BYTES)))
+        if self.blocks:
+            out.append((BLOCKS, b"".join(map(record, self.blocks)) + bytes(64)))
         if self.files:
             out.append((FILES, struct.pack(f"<{len(self.files)}Q", *self.files)))
         return out
@@ -271,7 +271,7 @@ class SpoolBuilder:
         """A log of short processes whose header is this process's."""
         file = self.build()
         table_end = PAGE + len(table_text())
-        version = struct.pack("<I", 2 if self.version == 1 else self.version)
+        version = struct.pack("<I", max(self.version, 2))
         return b"XWSHORT\0" + version + file[12:table_end] + b"".join(record(s.payload()) for s in shorts)
 
     def build(self) -> bytes:
