@@ -95,6 +95,12 @@ def test_sessions_without_a_world(tmp_path: Path, cell: Cell, mpi: Mpi, ranks: i
     checks.stating_program(mpi, WRAPPERS / "mpi_sessions.c", ranks, tmp_path)
 
 
+@every_mpi
+def test_collectives_end_segments_where_they_are_completed(tmp_path: Path, cell: Cell, mpi: Mpi) -> None:
+    cell("other programs", mpi, "requests", 3)
+    mpi_runs.check_pending(checks.run_well(mpi, 3, [mpi.program(WRAPPERS / "mpi_pending.c")], tmp_path))
+
+
 @pytest.mark.parametrize(("how", "status"), [("fail", 3), ("abort", 7)])
 @every_mpi
 def test_exit_codes(tmp_path: Path, cell: Cell, mpi: Mpi, how: str, status: int) -> None:

@@ -102,6 +102,23 @@ def closed_by(spool: SpoolFile) -> list[str]:
     return [names[function] for function in spool.segments.function]
 
 
+def check_pending(result: Run) -> None:
+    """Compare a run of mpi_pending.c with what its ranks printed: rank, collectives, calls that completed them.
+
+    Every rank has one segment for each collective, whatever it completed together; only one of these has extent. 64
+    requests are followed at a time; of the 70 that it has at once 6 are too many.
+    """
+    said = [tuple(map(int, line.split())) for line in result.out.splitlines()]
+    assert len(said) == len(result.spools) > 1
+    for rank, collectives, cuts in said:
+        spool = result.spools[rank]
+        duration = spool.segments.values[:, spool.table.segment_fields.index("duration")]
+        assert len(spool.segments) == collectives + 1
+        assert (duration > 0).sum() == cuts + 1
+        assert not spool.segments.values[duration == 0].any()
+        assert spool.lost["requests"] == 6
+
+
 def expectations(prefix: Path, rank: int) -> Counts:
     """What a program built on mpi_expect.h says that a rank called."""
     lines = Path(f"{prefix}.{rank}").read_text().splitlines()

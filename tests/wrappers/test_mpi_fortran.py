@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,17 @@ def test_two_places_of_a_call_give_two_signatures(tmp_path: Path, mpi: str, form
     odd, even = set(signatures[0][2:20:2]), set(signatures[0][1:20:2])  # the first one has MPI_Init too
     assert len(odd) == len(even) == 1
     assert odd != even
+
+
+@every_form
+@every_mpi
+def test_nonblocking_collectives_end_segments_where_fortran_completes_them(tmp_path: Path, mpi: str, form: str) -> None:
+    """In each of ten rounds one of MPI_Iallreduce and four of MPI_Ibarrier, each completed in another way."""
+    result = _run("mpi_fortran_pending", form, mpi, 3, tmp_path / "spool")
+    assert sorted(result.spools) == [0, 1, 2]
+    for spool in result.spools.values():
+        closed_by = Counter(mpi_runs.closed_by(spool))
+        assert closed_by == {"MPI_Iallreduce": 10, "MPI_Ibarrier": 40, "MPI_Finalize": 1}
 
 
 TOOL_SAYS = ["tool: 20 MPI_Allreduce, 20 MPI_Send"] * 2
