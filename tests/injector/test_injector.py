@@ -139,3 +139,25 @@ def test_what_cannot_be_held_up_is_wrong_use(tmp_path):
         assert result.returncode in (1, 2), value
         assert word in result.stderr
         assert not (tmp_path / "ran").exists()
+
+
+FORKS = """
+import os
+os.write(1, b"parent\\n")
+if os.fork() == 0:
+    os.write(1, b"child\\n")
+    os.write(1, b"child\\n")
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_a_forked_child_has_a_log_of_its_own(tmp_path):
+    result = crosswind(
+        tmp_path, "inject", "--functions", "write", "--without-rank", "--mean", "1ms", "--deviation", "0us",
+        "--probability", "1", "--log", "log", "--json", "--", sys.executable, "-c", FORKS,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (0, "parent\nchild\nchild\n")
+    said = json.loads(result.stderr[result.stderr.index("[") :])
+    assert sorted(one["delays"] for one in said) == [1, 2]
+    assert {f"-1.{one['pid']}.csv" for one in said} == {path.name for path in (tmp_path / "log").iterdir()}

@@ -74,13 +74,16 @@ static void hold_up(int64_t until_ns)
             ;
 }
 
-/* One line: begin (UTC, ns), what was added (ns), function. In one write, so that lines of threads stay whole. */
+/* One line: begin (UTC, ns), what was added (ns), function. In one write, so that lines of threads stay whole. The pid
+ * is asked for each time: a forked child has a log of its own. */
 static void write_down(int64_t begin_ns, int64_t added_ns, unsigned function)
 {
     char line[128];
     int length =
         snprintf(line, sizeof line, "%lld,%lld,%s\n", (long long)begin_ns, (long long)added_ns, inject_names[function]);
-    long fd = syscall(SYS_openat, AT_FDCWD, inject_plan.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    char path[sizeof inject_plan.log + 32];
+    snprintf(path, sizeof path, "%s/%d.%ld.csv", inject_plan.log, inject_plan.rank, syscall(SYS_getpid));
+    long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0)
         return;
     syscall(SYS_write, fd, line, length);

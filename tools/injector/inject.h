@@ -29,7 +29,7 @@ struct inject_plan {
     struct {
         double begin_s, end_s;
     } episode[64];
-    char log[512]; /* file to append to; empty: none */
+    char log[512]; /* directory of the logs; empty: none */
 };
 extern struct inject_plan inject_plan;
 

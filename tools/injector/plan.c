@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *text(const char *name)
 {
@@ -69,8 +68,7 @@ void inject_read_plan(struct inject_plan *plan, unsigned char *chosen)
     plan->period_s = number("CROSSWIND_INJECT_PERIOD_S", 0);
     plan->duty = number("CROSSWIND_INJECT_DUTY", 1);
     read_episodes(plan, text("CROSSWIND_INJECT_EPISODES"));
-    if (*text("CROSSWIND_INJECT_LOG"))
-        snprintf(plan->log, sizeof plan->log, "%s/%d.%d.csv", text("CROSSWIND_INJECT_LOG"), plan->rank, getpid());
+    snprintf(plan->log, sizeof plan->log, "%s", text("CROSSWIND_INJECT_LOG"));
     for (unsigned i = 0; i < inject_n_names; i++)
         chosen[i] = *functions && lists(functions, inject_names[i]);
 }
