@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi test-kill lint format bench accuracy accuracy-simulated accuracy-real accuracy-docs fuzz stress test-cluster generate clean
+.PHONY: help setup build demo test test-abi test-kill lint format bench bench-collector bench-db accuracy accuracy-simulated accuracy-real accuracy-docs fuzz stress test-cluster generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -34,7 +34,7 @@ test-abi: build ## the library under every MPI that PyPI and Debian have (networ
 test-cluster: setup ## real Slurm jobs of two users on two simulated nodes (root)
 	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster
 	@$(MAKE) --no-print-directory build
-	@$(PYTHON) -m pytest tests/cluster/test_plugin.py tests/cluster/forty_jobs.py
+	@$(PYTHON) -m pytest tests/cluster/test_plugin.py tests/cluster/live_jobs.py tests/cluster/forty_jobs.py
 
 lint: setup ## style and static checks
 	@tools/setup/lint.sh
@@ -45,6 +45,13 @@ format: setup ## format Python and C files
 
 bench: build ## what the library costs, as a table and as JSON lines
 	@$(PYTHON) tools/bench/run.py
+
+bench-collector: setup ## what the collector daemon costs: looks, lag, memory, as JSON lines
+	@$(PYTHON) tools/bench/collector.py
+
+bench-db: setup ## the database on a simulated month of 5000 nodes, as JSON lines (SCALE=1, SCALE_PG=0.1: shares of its jobs)
+	@$(PYTHON) tools/bench_db/run.py --scale $(or $(SCALE),1)
+	@$(PYTHON) tools/bench_db/run.py --scale $(or $(SCALE_PG),0.1) --postgresql
 
 accuracy: accuracy-simulated accuracy-real ## the estimators against known truth: simulated runs, then real programs
 
