@@ -165,7 +165,13 @@ def made_up(run: Run, key: str, delay: float = 0.0, estimated: float | None = No
     """A record as `evaluate` makes them."""
     true = run.injected_pct if true is None else true
     pct = true if estimated is None else estimated
-    said = {"pct": pct, "class": "high" if pct > 15 else "low", "certain": True, "uncovered_pct": 1.0}
+    said = {
+        "pct": pct,
+        "interval_pct": [pct - 1, pct + 1],
+        "class": "high" if pct > 15 else "low",
+        "certain": True,
+        "uncovered_pct": 1.0,
+    }
     return {
         "key": key, **vars(run), "ranks": 2, "true_pct": true, "run_delay_pct": delay, "others_pct": 0.0,
         "steal_pct": 0.0, "wall_s": 1.0, "total_s": 10.0, "counters": "none",
@@ -217,6 +223,7 @@ def test_scores_and_verdicts_are_those_of_the_records():
     assert score.mean_pp == pytest.approx(16 / 3)
     assert score.least == pytest.approx(1 - (0.95526 - 0.10074), abs=1e-3)  # logistic, k 0.35 about 11.25 %
     assert (score.wrong_and_certain, score.meets) == (1, False)
+    assert score.within == pytest.approx(2 / 3)
     (level,) = levels(records)
     assert (level.true, level.estimated["robust"]) == ((20, 20, 20), (20, 21, 5))
     held_up = [made_up(run, run.key, estimated=30.0) for run in runs]

@@ -48,6 +48,7 @@ def _said(found: Estimate, lost_pct: np.ndarray) -> dict[str, Any]:
     judged = found.clusters.covered[found.labels]
     return {
         "pct": found.interference_pct,
+        "interval_pct": found.interval_pct,
         "class": found.interference_class,
         "certain": found.certain,
         "cautions": [caution.reason for caution in found.cautions],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 from collections.abc import Iterable, Sequence
@@ -98,15 +99,26 @@ def _counters(study: Sequence[Record]) -> str:
 
 def _score_table(rows: Sequence[Score]) -> str:
     demand = f"median >= {TARGET_MEDIAN:g}, least >= {TARGET_LEAST:g}, error <= {TARGET_PP:g} pp"
-    head = ("program", "method", "runs", "least accuracy", "median", "mean error", "wrong, called certain", demand)
+    head = (
+        "program",
+        "method",
+        "runs",
+        "least accuracy",
+        "median",
+        "mean error",
+        "in the interval",
+        "wrong, called certain",
+        demand,
+    )
     return _table(head, map(_score_cells, rows))
 
 
 def _score_cells(s: Score) -> list[str]:
-    found = ["-"] * 5
+    found = ["-"] * 6
     if s.runs:
+        within = "-" if math.isnan(s.within) else f"{s.within:.0%}"
         verdict = "met" if s.meets else "**missed**"
-        found = [f"{s.least:.2f}", f"{s.median:.3f}", f"{s.mean_pp:.2f} pp", str(s.wrong_and_certain), verdict]
+        found = [f"{s.least:.2f}", f"{s.median:.3f}", f"{s.mean_pp:.2f} pp", within, str(s.wrong_and_certain), verdict]
     return [PROGRAMS[s.program].title, f"`{s.method}`", f"{s.runs} of {s.made}", *found]
 
 

@@ -25,6 +25,7 @@ class Score:
     """One program and method over its undisturbed runs; nan where there are none. runs: how many of `made` those are.
 
     least, median: accuracy (thesis, section 5.2.3). mean_pp: mean distance from the truth in percentage points.
+    within: part of the estimates whose interval holds the truth, nan for a method without intervals.
     wrong_and_certain: estimates without a warning that are off by more than 3 points.
     """
 
@@ -35,6 +36,7 @@ class Score:
     least: float
     median: float
     mean_pp: float
+    within: float
     wrong_and_certain: int
 
     @property
@@ -137,14 +139,20 @@ def accuracies(records: Sequence[Record], method: str) -> np.ndarray:
 def _score(program: str, method: str, records: list[Record]) -> Score:
     quiet = [r for r in records if not is_disturbed(r)]
     if not quiet:
-        return Score(program, method, 0, len(records), np.nan, np.nan, np.nan, 0)
+        return Score(program, method, 0, len(records), np.nan, np.nan, np.nan, np.nan, 0)
     good = accuracies(quiet, method)
     off = np.abs(_estimated(quiet, method) - _true(quiet))
     certain = np.array([r["estimates"][method]["certain"] for r in quiet])
     return Score(
         program, method, len(quiet), len(records), float(good.min()), float(np.median(good)), float(off.mean()),
-        int(np.count_nonzero(certain & (off > OFF_PP))),
+        _within(quiet, method), int(np.count_nonzero(certain & (off > OFF_PP))),
     )  # fmt: skip
+
+
+def _within(records: Sequence[Record], method: str) -> float:
+    intervals = [(r["estimates"][method]["interval_pct"], r["true_pct"]) for r in records]
+    held = [interval[0] <= true <= interval[1] for interval, true in intervals if interval is not None]
+    return float(np.mean(held)) if held else np.nan
 
 
 def _true(records: Sequence[Record]) -> np.ndarray:
