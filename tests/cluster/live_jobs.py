@@ -1,0 +1,144 @@
+"""The daemon on the nodes of a real Slurm while jobs run: what is in the database, and how soon. `make test-cluster`.
+
+As a site has it: one `crosswind collect` on each node, and one that takes in what Slurm says.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+
+from crosswind.db import JobRow, open_database, queries, reading
+from crosswind.db.batch_queries import BatchRow, batch_job_of_step
+from support.cluster import USERS, Cluster
+from support.databases import url
+from support.preload import PROGRAMS
+
+__all__ = ["url"]
+
+ALICE = USERS[0]
+JOB = PROGRAMS / "cluster_job"
+SOON_S = 10.0  # a running job is on the page within ten seconds
+
+
+class Site:
+    """A database with its collectors. Their log goes to stderr: pytest shows it when a test fails."""
+
+    def __init__(self, cluster: Cluster, url: str) -> None:
+        self.cluster = cluster
+        self.url = url
+        self.engine: Engine = open_database(url)
+        self.collectors: list[subprocess.Popen] = []
+
+    def start(self, *options: str | Path, node: str = "") -> None:
+        """Start a collector, on a node or beside the controller."""
+        before: list[str] = []
+        if node:
+            self.cluster.run("srun", "-w", node, "true")  # a step makes the spool directory
+            init = (self.cluster.state / "run" / f"init-{node}.pid").read_text().strip()
+            before = ["nsenter", "--target", init, "--pid", "--mount", "--uts"]
+        command = [*before, sys.executable, "-m", "crosswind.tools", "collect", "--db", self.url, "--interval", "1"]
+        words = [*command, *map(str, options)]
+        self.collectors.append(subprocess.Popen(words, env=self.cluster.environment))
+
+    def step(self, job: int, name: str = "0") -> tuple[JobRow, BatchRow | None] | None:
+        with reading(self.engine) as conn:
+            found = queries.find_jobs(conn, str(job), name)
+            return (found[0], batch_job_of_step(conn, found[0].key)) if found else None
+
+    def written(self, job: int) -> int:
+        """Bytes in the slices of step 0."""
+        found = self.step(job)
+        assert found
+        with reading(self.engine) as conn:
+            frames = queries.get_frames(conn, found[0].key, {"posix_disk_write_bytes"})
+        return sum(int(frame.values.sum()) for frame in frames.values())
+
+    @staticmethod
+    def _child_of(pid: int) -> int:
+        """The collector that an nsenter waits for; 0: it is the collector itself."""
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return int(children[0]) if children and Path(f"/proc/{pid}/comm").read_text() == "nsenter\n" else 0
+
+    def end(self) -> None:
+        """Stop the collectors cleanly; only those whose node died may have died."""
+        for collector in self.collectors:
+            if collector.poll() is None:
+                os.kill(self._child_of(collector.pid) or collector.pid, signal.SIGTERM)
+        statuses = [collector.wait(60) for collector in self.collectors]
+        self.engine.dispose()
+        assert set(statuses) <= {0, -signal.SIGKILL, 128 + signal.SIGKILL}, statuses
+
+
+@contextmanager
+def running_site(cluster: Cluster, url: str) -> Iterator[Site]:
+    site = Site(cluster, url)
+    try:
+        for node in ("n1", "n2"):
+            site.start("--spool", cluster.local / "spool", node=node)
+        (cluster.state / "nothing").mkdir(exist_ok=True)
+        events = cluster.events("sqlite" if url.startswith("sqlite") else "postgresql")
+        site.start("--spool", cluster.state / "nothing", "--slurm-events", events, "--slurm-queue", "5")
+        yield site
+    finally:
+        site.end()
+
+
+def until(condition: Callable[[], object], within_s: float) -> float:
+    """How long it took until the condition was true."""
+    begin = time.monotonic()
+    while not condition():
+        assert time.monotonic() < begin + within_s, f"not within {within_s} s"
+        time.sleep(0.1)
+    return time.monotonic() - begin
+
+
+@pytest.fixture
+def site(cluster: Cluster, url: str) -> Iterator[Site]:
+    with running_site(cluster, url) as running:
+        yield running
+
+
+def test_a_running_job_is_there_soon_and_ends_as_slurm_says(cluster, site):
+    job = cluster.submit(ALICE, f"srun {JOB} 300 live-$SLURM_JOB_ID", "-w", "n1")
+    cluster.wait([job], "RUNNING")
+
+    def is_there() -> bool:
+        found = site.step(job)
+        return bool(found and found[0].state == "running" and found[0].n_slices >= 2 and found[1])
+
+    assert until(is_there, SOON_S) < SOON_S
+    assert site.step(job)[1].state == "RUNNING"
+    before = site.written(job)
+    until(lambda: site.written(job) > before, 20)  # and it grows
+    cluster.run("scancel", str(job))
+    until(lambda: site.step(job)[1].state == "CANCELLED" and site.step(job)[0].state != "running", 30)
+    (path,) = cluster.work.glob(f"live-{job}.*")
+    until(lambda: path.stat().st_size - 4096 <= site.written(job) <= path.stat().st_size, 10)
+
+
+def test_a_job_whose_node_is_lost_is_complete_when_the_node_is_back(cluster, site):
+    """The collector on the node dies with it."""
+    job = cluster.submit(ALICE, f"srun {JOB} 300 lost-$SLURM_JOB_ID", "-w", "n2", "--no-requeue")
+    cluster.wait([job], "RUNNING")
+    until(lambda: site.step(job), SOON_S)
+    cluster.kill_node("n2")
+    until(lambda: site.step(job)[1] is not None and site.step(job)[1].state == "NODE_FAIL", 60)
+    cluster.revive()
+    site.start("--spool", cluster.local / "spool", node="n2")
+    (path,) = cluster.work.glob(f"lost-{job}.*")
+    until(lambda: site.step(job)[0].state != "running", 60)
+    until(lambda: path.stat().st_size - 4096 <= site.written(job) <= path.stat().st_size, 10)
+    with reading(site.engine) as conn:
+        covered = queries.get_covered(conn, site.step(job)[0].key)
+    assert np.all(covered[:, 1:-1] > 0)
