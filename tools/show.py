@@ -164,6 +164,10 @@ def _print_job(summary: dict[str, Any]) -> None:
     click.echo(f"  {start:%Y-%m-%d %H:%M:%S} UTC, {si(job['run_time_s'], 's')}, user {one_line(job['user'])}")
     click.echo(f"  {job['ranks']} ranks on {one_line(', '.join(job['hosts']))}")
     click.echo(f"  {slices['count']} slices of {slices['length_s']:g} s")
+    segments = summary["segments"]
+    if segments and segments["from_call_sites"]:
+        where = one_line(", ".join(segments["call_sites"]))
+        click.echo(f"  {segments['from_call_sites']} of {segments['records']} segments cut at recurring calls: {where}")
 
 
 def _print_processes(processes: list[dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@ recurring call sites since then."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -48,7 +49,8 @@ def align_segments(files: Sequence[SpoolFile]) -> SegmentTable | None:
     all ranks know that got so far. A rank without complete records of it is not valid there. Where call sites cut, a
     rank that is not in step with the others (`ranks_in_step`) is valid nowhere; if most are not, only collectives cut.
     """
-    ranks = [_usable(f) for f in files if f.rank is not None]
+    files = [f for f in files if f.rank is not None]
+    ranks = [_usable(f) for f in files]
     if not any(r.index.size for r in ranks):
         return None
     members = ranks_in_step([r.stretches() for r in ranks])
@@ -69,7 +71,17 @@ def align_segments(files: Sequence[SpoolFile]) -> SegmentTable | None:
         valid=valid[:, seen],
         stride=_strides(grid)[seen],
         from_call_sites=from_sites[seen],
+        call_sites=_functions_at_sites(files, members) if from_sites.any() else (),
     )
+
+
+def _functions_at_sites(files: Sequence[SpoolFile], members: NDArray[np.bool_]) -> tuple[str, ...]:
+    """The functions at whose returns call sites cut, most cuts first."""
+    cuts: Counter[str] = Counter()
+    for file in (f for f, is_member in zip(files, members, strict=True) if is_member):
+        numbers, n = np.unique(file.segments.function[is_site(file.segments.end)], return_counts=True)
+        cuts.update({file.table.functions[i][0]: int(k) for i, k in zip(numbers, n, strict=True)})
+    return tuple(name for name, _ in cuts.most_common())
 
 
 def _columns(ranks: Sequence[_Rank], grid: Ints) -> tuple[dict[str, NDArray], NDArray[np.bool_]]:

@@ -38,6 +38,7 @@ class Parts:
     lost: dict[str, int]
     dropped_files: tuple[tuple[str, str], ...]
     mpi_functions: frozenset[str]
+    call_sites: tuple[str, ...]
 
 
 def to_json(profile: Profile) -> dict[str, Any]:
@@ -53,6 +54,7 @@ def to_json(profile: Profile) -> dict[str, Any]:
         "lost": profile.lost,
         "dropped_files": [list(pair) for pair in profile.dropped_files],
         "mpi_functions": sorted(profile.mpi_functions),
+        "call_sites": list(profile.segments.call_sites) if profile.segments is not None else [],
     }
 
 
@@ -72,6 +74,7 @@ def from_json(header: dict[str, Any]) -> Parts:
         lost=_counts(header, "lost"),
         dropped_files=tuple(_pair(p) for p in _list(header, "dropped_files", MAX_ENTRIES)),
         mpi_functions=frozenset(_texts(header, "mpi_functions")),
+        call_sites=tuple(_texts(header, "call_sites")) if "call_sites" in header else (),
     )
 
 

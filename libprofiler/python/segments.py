@@ -25,7 +25,7 @@ class SegmentTable:
     early or lost it); the values there are NaN (sig: 0). stride: int64 [segment], how many real segments a column
     merges. from_call_sites: bool [segment], true where a recurring call site cuts at the segment's begin or end, for
     want of a collective that synchronised the ranks; where there is one such segment, `index` numbers the segments
-    through.
+    through. call_sites: the functions that were called there, most cuts first; not known of a table from elsewhere.
     """
 
     index: NDArray[np.int64]
@@ -34,6 +34,7 @@ class SegmentTable:
     valid: NDArray[np.bool_]
     stride: NDArray[np.int64]
     from_call_sites: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    call_sites: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.from_call_sites.shape != self.index.shape:

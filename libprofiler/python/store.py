@@ -200,7 +200,7 @@ def _profile(header: dict[str, Any], sections: dict[str, tuple[Section, NDArray[
         covered_ns=_expect(sections, "covered_ns", "<i8", grid),
         totals=_named(sections, "totals", grid[:1]),
         functions=_named(sections, "functions", (grid[0], 4)),
-        segments=_segments(sections),
+        segments=_segments(sections, parts.call_sites),
         clock=parts.clock,
         lost=parts.lost,
         dropped_files=parts.dropped_files,
@@ -240,7 +240,7 @@ def _named(
     return dict(zip(names, array, strict=True))
 
 
-def _segments(sections: dict[str, tuple[Section, NDArray[Any]]]) -> SegmentTable | None:
+def _segments(sections: dict[str, tuple[Section, NDArray[Any]]], call_sites: tuple[str, ...]) -> SegmentTable | None:
     if "segments.index" not in sections:
         return None
     n, r = (
@@ -259,6 +259,7 @@ def _segments(sections: dict[str, tuple[Section, NDArray[Any]]]) -> SegmentTable
         valid=valid,
         stride=_expect(sections, "segments.stride", "<i8", n),
         from_call_sites=_call_sites(sections, n),
+        call_sites=call_sites,
     )
 
 

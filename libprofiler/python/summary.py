@@ -156,6 +156,8 @@ def _segments(profile: Profile) -> dict[str, Any] | None:
     return {
         "count": int(table.stride.sum()),
         "records": table.n_segments,
+        "from_call_sites": int(np.count_nonzero(table.from_call_sites)),
+        "call_sites": list(table.call_sites),
         "ranks": table.n_ranks,
         "mean_us": float(duration.mean()),
         "max_us": float(duration.max()),

@@ -27,6 +27,7 @@ def spool(rank: int, positions: list[int], durations_us: list[float], start_us: 
         end=at[1:],
         begin_tick=round(1000 * start_us) + np.concatenate(([0], np.cumsum(ns)[:-1])),
         signature=np.full(ns.size, 7, dtype=np.int64),
+        function=np.arange(ns.size) % 3 // 2,
         values=values,
     )
     return cast(
@@ -35,7 +36,7 @@ def spool(rank: int, positions: list[int], durations_us: list[float], start_us: 
             rank=rank,
             segments=log,
             tick_hz=10**9,
-            table=SimpleNamespace(segment_fields=FIELDS),
+            table=SimpleNamespace(segment_fields=FIELDS, functions=(("MPI_Wait", "mpi"), ("MPI_Recv", "mpi"))),
             ticks_to_ns=lambda ticks: ticks,
             tick_to_utc_ns=lambda ticks: ticks,
         ),
@@ -87,6 +88,7 @@ def test_cuts_at_call_sites_are_marked_and_numbered_through() -> None:
     np.testing.assert_array_equal(table.index, np.arange(6))
     np.testing.assert_array_equal(table.from_call_sites, [False, True, True, True, True, False])
     np.testing.assert_array_equal(table.stride, np.ones(6))
+    assert table.call_sites == ("MPI_Wait", "MPI_Recv")
     assert table.valid.all()
 
 

@@ -65,6 +65,7 @@ def test_round_trip_of_any_numbers(tmp_path_factory, data, n, s):
         valid=valid,
         stride=np.ones(n, dtype=np.int64),
         from_call_sites=data.draw(arrays(np.bool_, n)),
+        call_sites=tuple(data.draw(st.lists(st.text(max_size=20), max_size=3))),
     )
     profile = dataclasses.replace(base, slices={"cpu_time": values} if values.any() else {}, segments=table)
     path = tmp_path_factory.mktemp("any") / "p.xwp"

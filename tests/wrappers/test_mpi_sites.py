@@ -41,6 +41,7 @@ def test_a_halo_exchange_is_cut_at_the_wait_of_each_step(tmp_path: Path, mpi: st
     table = table_of(result)
     assert table.valid.all()
     assert table.from_call_sites.all()
+    assert table.call_sites == ("MPI_Waitall",)
     assert table.n_segments == 200 - BEFORE_FIRST + 1
     assert np.unique(table.columns["sig"][:, 1:-1]).size == 1
     np.testing.assert_array_equal(table.columns["p2p_calls"][:, 1:-1], 5)  # two sends, two receives, one wait
