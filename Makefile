@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi test-kill lint format bench bench-collector bench-db accuracy accuracy-simulated accuracy-real accuracy-docs fuzz stress test-cluster generate clean
+.PHONY: help setup build demo test test-abi test-kill lint format bench bench-collector bench-db accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large fuzz stress test-cluster generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,9 @@ accuracy-simulated: setup ## ... on simulated runs only, as a table (SEEDS=3)
 
 accuracy-real: build ## ... on real programs only, some 25 minutes; goes on where it was stopped (REAL="--runs 4")
 	@cd tests && ../$(PYTHON) -m accuracy.real $(REAL)
+
+accuracy-large: setup ## five million segments estimated in a fresh process: seconds and memory (some 3 minutes, 8 GB)
+	@cd tests && ../$(PYTHON) -m accuracy.large_run
 
 accuracy-docs: setup ## figures and tables of docs/estimator.md from the results of accuracy-real (REAL=...)
 	@cd tests && ../$(PYTHON) -m accuracy.real --markdown $(REAL)

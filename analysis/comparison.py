@@ -12,18 +12,17 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.analysis.alike import MIN_GROUP, alike_groups
+from crosswind.analysis.alike import MIN_GROUP, alike_kinds
 from crosswind.analysis.arrays import Grouping
-from crosswind.analysis.baseline import find_baseline
 from crosswind.analysis.errors import InputError
-from crosswind.analysis.features import SegmentFeatures, segment_features
+from crosswind.analysis.features import SegmentFeatures, merged_twos, segment_features
 from crosswind.analysis.interference import estimate
 from crosswind.analysis.result import Estimate
+from crosswind.analysis.steady import level_and_error, steady_loss
 from crosswind.profile.segments import SegmentTable
 
 __all__ = ["Comparison", "compare"]
 
-_LEAST_NOISE = 0.002
 _SAME_WORK = 0.02  # medians of the work of a cluster in two runs differ by less
 
 
@@ -31,25 +30,33 @@ _SAME_WORK = 0.02  # medians of the work of a cluster in two runs differ by less
 class Comparison:
     """Runs side by side; clusters in order of their time over all runs.
 
-    estimates: [run], each run by itself. size: int64 [run, cluster]. level_us, median_us: float64 [run, cluster], the
-    undisturbed and the median duration; NaN where a run has fewer than 8 of the cluster. same_work: bool [cluster],
-    false where processor counters say that the runs did different work in it. steady_pct: float64 [run], percent of the
-    run by which its undisturbed levels exceed those of the quickest run, over the clusters that all runs share.
-    shared_pct: float64 [run], percent of the run in those clusters.
+    estimates: [run], each run by itself. size: int64 [run, cluster]. level_us, error_us, median_us: float64
+    [run, cluster], the undisturbed level of a segment's duration with its standard error, and the median; NaN where a
+    run has fewer than 8 of the cluster. same_work: bool [cluster], false where processor counters say that the runs did
+    different work in it. steady_pct: float64 [run], percent of the run by which its undisturbed levels exceed those of
+    the quickest run, over the clusters that all runs share. chance_pct: float64 [run], how much of that chance
+    explains, in 99 of 100 runs. shared_pct: float64 [run], percent of the run in those clusters.
     """
 
     estimates: tuple[Estimate, ...]
     size: NDArray[np.int64]
     level_us: NDArray[np.float64]
+    error_us: NDArray[np.float64]
     median_us: NDArray[np.float64]
     same_work: NDArray[np.bool_]
     steady_pct: NDArray[np.float64]
+    chance_pct: NDArray[np.float64]
     shared_pct: NDArray[np.float64]
 
     @property
     def n_clusters(self) -> int:
         """Number of clusters over all runs."""
         return int(self.same_work.size)
+
+    @property
+    def is_slower(self) -> NDArray[np.bool_]:
+        """Whether each run was slower throughout by more than chance explains, bool [run]."""
+        return self.steady_pct > self.chance_pct
 
 
 def compare(tables: Sequence[SegmentTable], method: str = "robust") -> Comparison:
@@ -61,23 +68,26 @@ def compare(tables: Sequence[SegmentTable], method: str = "robust") -> Compariso
     if len(tables) < 2:
         raise InputError("a comparison needs two runs or more")
     estimates = tuple(estimate(table, method) for table in tables)
-    features = [segment_features(table) for table in tables]
+    lost_bits = max(merged_twos(table.stride) for table in tables)
+    features = [segment_features(table, lost_bits) for table in tables]
     run = np.repeat(np.arange(len(tables)), [f.duration_us.size for f in features])
     together = _concatenated(features)
-    labels, _ = alike_groups(together)
-    size, level, median, work = _by_run_and_cluster(run, labels, together, len(tables))
+    labels, _ = alike_kinds(together)
+    size, level, error, median, work = _by_run_and_cluster(run, labels, together, len(tables))
     same_work = _same_work(work)
-    usable = np.all(size >= MIN_GROUP, axis=0) & same_work
+    usable = np.all(np.isfinite(level), axis=0) & same_work
     total_us = np.array([max(f.total_us, 1e-9) for f in features])
-    beyond = (level - np.min(level, axis=0))[:, usable]
+    steady_pct, chance_pct = steady_loss(level[:, usable], error[:, usable], size[:, usable], total_us)
     order = np.argsort(-np.nansum(median * size, axis=0), kind="stable")
     return Comparison(
         estimates=estimates,
         size=size[:, order],
         level_us=level[:, order],
+        error_us=error[:, order],
         median_us=median[:, order],
         same_work=same_work[order],
-        steady_pct=100 * (beyond * size[:, usable]).sum(axis=1) / total_us,
+        steady_pct=steady_pct,
+        chance_pct=chance_pct,
         shared_pct=_shared_pct(run, labels, usable, together.duration_us, total_us),
     )
 
@@ -103,22 +113,25 @@ def _concatenated(features: Sequence[SegmentFeatures]) -> SegmentFeatures:
 
 def _by_run_and_cluster(
     run: NDArray[np.int64], labels: NDArray[np.int64], features: SegmentFeatures, n_runs: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Size, undisturbed level, median duration and median work, each [run, cluster]; NaN where there are too few."""
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Size, undisturbed level, its standard error, median duration and median work, each [run, cluster]; NaN where
+    there are too few. Sizes count merged segments each, and the others are of one of them.
+    """
     n_clusters = int(labels.max(initial=-1)) + 1
     size = np.zeros((n_runs, n_clusters), dtype=np.int64)
-    level, median, work = (np.full(size.shape, np.nan) for _ in range(3))
+    level, error, median, work = (np.full(size.shape, np.nan) for _ in range(4))
+    duration_us = features.duration_us / features.stride
     for members in Grouping.of(np.unique(run * n_clusters + labels, return_inverse=True)[1]).members():
         at = run[members[0]], labels[members[0]]
-        size[at] = members.size
-        usual = float(np.median(features.duration_us[members]))
+        size[at] = features.stride[members].sum()
+        usual = float(np.median(duration_us[members]))
         if members.size < MIN_GROUP or usual <= 0:
             continue
         median[at] = usual
-        level[at] = usual * find_baseline(features.duration_us[members] / usual, _LEAST_NOISE).level
+        level[at], error[at] = level_and_error(duration_us[members])
         if features.work is not None and features.has_counters:
-            work[at] = float(np.median(features.work[members]))
-    return size, level, median, work
+            work[at] = float(np.median(features.work[members] / features.stride[members]))
+    return size, level, error, median, work
 
 
 def _same_work(work: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -20,7 +20,6 @@ __all__ = ["compare_command"]
 
 CLUSTERS_SHOWN = 8
 CLUSTERS_LISTED = 100
-NOTABLE_PCT = 3.0
 
 
 @click.command("compare")
@@ -72,6 +71,8 @@ def _document(found: Comparison, paths: tuple[Path, ...]) -> dict[str, Any]:
             "interference_pct": estimate.interference_pct,
             "certain": estimate.certain,
             "steady_pct": float(found.steady_pct[i]),
+            "chance_pct": float(found.chance_pct[i]),
+            "slower": bool(found.is_slower[i]),
             "shared_pct": float(found.shared_pct[i]),
         }
         for i, (path, estimate) in enumerate(zip(paths, found.estimates, strict=True))
@@ -92,11 +93,12 @@ def _sentence(found: Comparison, paths: tuple[Path, ...]) -> str:
     """The answer in one sentence."""
     if not np.any(found.shared_pct > 0):
         return "The runs have no segments in common that could be compared: are they of the same program and input?"
-    slowest = int(np.argmax(found.steady_pct))
-    if found.steady_pct[slowest] < NOTABLE_PCT:
-        return f"No run was slower than another by {NOTABLE_PCT:.0f} % throughout."
+    if not found.is_slower.any():
+        return f"No run was slower throughout than chance explains: up to {found.chance_pct.max():.1f} % of a run."
+    slowest = int(np.argmax(np.where(found.is_slower, found.steady_pct, 0.0)))
     name, lost = one_line(_names(paths)[slowest]), percent_text(found.steady_pct[slowest])
-    sentence = f"{name} was slower throughout: {lost} of its time, against the quickest run"
+    chance = f"{found.chance_pct[slowest]:.1f} % may be chance"
+    sentence = f"{name} was slower throughout: {lost} of its time, of which {chance}, against the quickest run"
     if all(estimate.certain for estimate in found.estimates):
         return f"{sentence}."
     return f"{sentence}; less certain, `crosswind estimate` has warnings about the runs."
@@ -105,13 +107,14 @@ def _sentence(found: Comparison, paths: tuple[Path, ...]) -> str:
 def _print(found: Comparison, paths: tuple[Path, ...]) -> None:
     click.secho(_sentence(found, paths), bold=True)
     names = _names(paths)
-    header = ("run", "time s", "lost by itself %", "slower throughout %", "compared %")
+    header = ("run", "time s", "lost by itself %", "slower throughout %", "chance explains %", "compared %")
     rows = [
         (
             name,
             f"{estimate.total_s:.1f}",
             "-" if estimate.interference_pct is None else f"{estimate.interference_pct:.1f}",
-            f"{found.steady_pct[i]:.1f}",
+            f"{found.steady_pct[i]:.1f}{' *' if found.is_slower[i] else ''}",
+            f"{found.chance_pct[i]:.1f}",
             f"{found.shared_pct[i]:.0f}",
         )
         for i, (name, estimate) in enumerate(zip(names, found.estimates, strict=True))

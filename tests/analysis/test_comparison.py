@@ -1,9 +1,14 @@
 """Runs beside each other: a steady slow-down shows, different work does not pass for one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from accuracy.disturbances import episodes
+from accuracy.simulator import Noise, molecular_dynamics, simulate
 
 from crosswind.analysis import InputError, compare
+from crosswind.profile.segments import SegmentTable
 from support.segment_tables import table
 
 N = 300
@@ -67,3 +72,45 @@ def test_one_run_is_no_comparison():
 def test_runs_without_segments():
     found = compare([run(), table(np.zeros(0))])
     assert found.steady_pct.tolist() == [0, 0]
+
+
+def simulated(seed, cost=1.0, noise=None, n=1_000, **options):
+    work = molecular_dynamics(n)
+    delays = episodes(work, options["lost_pct"], seed, share=0.15, n=3) if options.get("lost_pct") else None
+    return simulate(replace(work, cost=work.cost * cost), delays, noise=noise or Noise(), seed=seed).table
+
+
+@pytest.mark.parametrize("noise", [Noise(), Noise(jitter=0.03), Noise(io=0.3), Noise(p2p_bytes=0.01)], ids=str)
+@pytest.mark.parametrize("n_runs", [2, 4])
+def test_chance_is_not_called_a_slow_down(noise, n_runs):
+    """Runs that differ in speed by 0.3 % as a whole, some of them with episodes: at most one false call in fifty."""
+    called = 0
+    for seed in range(25):
+        speeds = 1 + 0.003 * np.random.default_rng([seed, 9]).standard_normal(n_runs)
+        runs = [simulated(10 * seed + i, speed, noise, lost_pct=10 * (i % 2)) for i, speed in enumerate(speeds)]
+        called += compare(runs).is_slower.any()
+    assert called <= 1
+
+
+@pytest.mark.parametrize("noise", [Noise(), Noise(jitter=0.03)], ids=str)
+@pytest.mark.parametrize("slow_pct", [3, 10, 30])
+def test_a_steady_slow_down_is_called_and_measured(noise, slow_pct):
+    for seed in range(5):
+        runs = [simulated(10 * seed, noise=noise), simulated(10 * seed + 1, 1 + slow_pct / 100, noise)]
+        found = compare(runs)
+        computed = 0.93  # of a step; the rest is communication
+        assert found.is_slower.tolist() == [False, True]
+        expected = 100 * (1 - 1 / (1 + computed * slow_pct / 100))
+        assert found.steady_pct[1] == pytest.approx(expected, abs=found.chance_pct[1])
+
+
+def test_runs_that_were_merged_differently_are_matched():
+    counts = np.full(N // 4, 4)
+    one, other = run(n=N), run(n=N)
+    ends = np.cumsum(counts)
+    columns = {name: np.add.reduceat(values, ends - counts, axis=1) for name, values in other.columns.items()}
+    merged = SegmentTable(other.index[::4], other.ranks, columns, other.valid[:, ::4], counts)
+    plain = [replace(t, columns=t.columns | {"io_calls": np.zeros_like(t.columns["io_calls"])}) for t in (one, merged)]
+    found = compare(plain)
+    assert found.n_clusters == 1
+    assert found.size.tolist() == [[N], [N]]

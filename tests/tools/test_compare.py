@@ -11,11 +11,13 @@ def test_a_quiet_and_a_disturbed_run(crosswind, tmp_path):
     write_profile(make_lammps(slow_segments={i: 40.0 for i in range(500, 700)}), tmp_path / "disturbed.xwp")
     result = crosswind("compare", "quiet.xwp", "disturbed.xwp")
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("No run was slower than another by 3 % throughout.")
+    assert result.stdout.startswith("No run was slower throughout than chance explains: up to ")
     document = json.loads(crosswind("compare", "quiet.xwp", "disturbed.xwp", "--json").stdout)
     quiet, disturbed = document["runs"]
     assert disturbed["interference_pct"] > quiet["interference_pct"] + 5
     assert disturbed["steady_pct"] < 1
+    assert not quiet["slower"] | disturbed["slower"]
+    assert 0 < max(run["chance_pct"] for run in document["runs"]) < 3
     assert disturbed["shared_pct"] > 90
 
 
