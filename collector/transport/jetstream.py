@@ -125,27 +125,51 @@ class NatsReceiver:
                 try:
                     (message,) = await queue.fetch(1, timeout=IDLE_S)
                 except NothingThere:
-                    return delivered
+                    return delivered + await self._sweep(js, inbox)
                 delivered += await self._take(js, message, inbox)
 
     async def _take(self, js: Any, message: Any, inbox: Inbox) -> bool:  # noqa: ANN401 (nats-py's own)
-        """Deliver what one announcement names, then let it go; whether anything was delivered."""
+        """Deliver what a message of the work queue announces, then let it go; whether anything was delivered."""
         try:
-            announcement = _Announcement.parse(message.data)
+            done = await self._deliver(js, message.data, inbox, message.in_progress)
+        except OSError:
+            await message.nak()
+            raise
+        await message.ack_sync(timeout=TIMEOUT_S)
+        return done
+
+    async def _sweep(self, js: Any, inbox: Inbox) -> int:  # noqa: ANN401 (nats-py's own)
+        """Announcements that are in the stream, but that the queue takes for done; how many brought anything.
+
+        A server that was killed can remember that a message was acknowledged, and forget that it was removed.
+        """
+        from nats.js.errors import NotFoundError
+
+        queue = await js.consumer_info(BUNDLES, DURABLE)
+        held = (await js.stream_info(BUNDLES)).state.messages
+        delivered, after = 0, 0
+        while held and not queue.num_pending and not queue.num_ack_pending:
+            try:
+                message = await js.get_msg(BUNDLES, seq=after + 1, subject=ANNOUNCEMENTS, next=True)
+            except NotFoundError:
+                break
+            after = message.seq
+            delivered += await self._deliver(js, message.data or b"", inbox, _nothing)
+            await js.delete_msg(BUNDLES, after)
+        return delivered
+
+    async def _deliver(self, js: Any, data: bytes, inbox: Inbox, still_there: Callable[[], Awaitable[None]]) -> bool:  # noqa: ANN401
+        """Deliver what is announced and purge its chunks; whether anything was delivered. Raises OSError."""
+        try:
+            announcement = _Announcement.parse(data)
         except ValueError as error:
             log_event(logging.ERROR, "refused", bundle="", reason=f"an announcement says {error}")
-            await message.term()
             return False
         with tempfile.TemporaryDirectory(dir=self.scratch, prefix="bundle-") as folder:
             path = Path(folder) / f"{announcement.bundle}{BUNDLE_SUFFIX}"
-            complete = await _assemble(js, announcement, path, message.in_progress)
-            try:
-                done = complete and await asyncio.to_thread(inbox.deliver, path)
-            except OSError:
-                await message.nak()
-                raise
+            complete = await _assemble(js, announcement, path, still_there)
+            done = complete and await asyncio.to_thread(inbox.deliver, path)
         await js.purge_stream(CHUNKS, subject=announcement.subject)
-        await message.ack_sync(timeout=TIMEOUT_S)
         return done
 
 
@@ -210,6 +234,10 @@ async def _make_stream(js: Any, config: Any) -> None:  # noqa: ANN401 (nats-py's
         await js.stream_info(config.name)
     except NotFoundError:
         await js.add_stream(config)
+
+
+async def _nothing() -> None:
+    """There is no message to keep."""
 
 
 async def _ignore(_error: Exception) -> None:

@@ -100,12 +100,8 @@ def test_the_receiver_may_die_anywhere(engine, nodes, nats_server):
 
 def test_the_server_dies_again_and_again(engine, nodes, nats_server):
     rng = random.Random(7)
-    loops = [os.fork() for _ in range(1)]
-    if loops[0] == 0:
-        loop_for_ever(lambda: receive(nodes, nats_server))
-    sender = os.fork()
-    if sender == 0:
-        loop_for_ever(lambda: ship(nodes, nats_server))
+    works = (lambda: ship(nodes, nats_server), lambda: receive(nodes, nats_server))
+    children = [in_a_child(work) for work in works]
     try:
         for i in range(12):
             nodes.step(f"a{i}")
@@ -114,24 +110,26 @@ def test_the_server_dies_again_and_again(engine, nodes, nats_server):
             nats_server.kill()
             nats_server.start()
     finally:
-        for child in (*loops, sender):
+        for child in children:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
     ship(nodes, nats_server)
     drain(nodes, nats_server)
-    assert nodes.loaded(engine) == nodes.written
     assert len({p.name.split(".")[0] for p in nodes.arrived.glob("noise*.xwn")}) == 12
+    assert nodes.loaded(engine) == nodes.written
 
 
-def loop_for_ever(work):
-    """In a child: work again and again, whatever fails."""
-    while True:
+def in_a_child(work):
+    """Work again and again in a process of its own, whatever fails of the transport; its pid."""
+    child = os.fork()
+    while child == 0:
         try:
             work()
         except (TransportError, OSError):
             time.sleep(0.02)
         except BaseException:
             os._exit(1)
+    return child
 
 
 def test_two_receivers_share_the_work(engine, nodes, nats_server):
