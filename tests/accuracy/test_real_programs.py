@@ -122,9 +122,9 @@ def test_nothing_is_added_at_zero_and_nonsense_is_refused():
 
 
 def test_amounts_follow_the_growth_of_the_run_time():
-    assert amount_for(PROGRAMS["lammps"], 0.5, 10) == 20 * PROGRAMS["lammps"].pilot
-    assert amount_for(PROGRAMS["hpcc"], 1.0, 9) == 3 * PROGRAMS["hpcc"].pilot
-    assert amount_for(PROGRAMS["cg"], 1000, 0.1) == 1
+    assert amount_for(PROGRAMS["lammps"], 500, 0.5, 10) == 10_000
+    assert amount_for(PROGRAMS["hpcc"], 1000, 1.0, 9) == 3000
+    assert amount_for(PROGRAMS["cg"], 5, 1000, 0.1) == 1
 
 
 # --- order, resumption, repetition ------------------------------------------------------------------------------------
