@@ -17,6 +17,7 @@ from crosswind.profile.spool import SpoolFile
 
 __all__ = ["align_segments"]
 
+LONG = 0.02  # of the run: a stretch between collectives that is worth being cut at call sites
 MAX_CELLS = 1 << 27  # rank x segment x column; neighbours are merged beyond it
 # column of the table: field of the record, its unit
 TIMES = {"dur_us": "duration", "p2p_us": "p2p_time", "io_us": "io_time", "coll_us": "coll_time", "cpu_us": "cpu_time"}
@@ -46,8 +47,11 @@ def align_segments(files: Sequence[SpoolFile]) -> SegmentTable | None:
     """Align the records of the processes of one MPI_COMM_WORLD, given in the order of their ranks; None: no records.
 
     Ranks may have merged neighbouring segments differently: a column of the table is the finest stretch whose ends
-    all ranks know that got so far. A rank without complete records of it is not valid there. Where call sites cut, a
-    rank that is not in step with the others (`ranks_in_step`) is valid nowhere; if most are not, only collectives cut.
+    all ranks know that got so far. A rank without complete records of it is not valid there.
+
+    Call sites cut only stretches between collectives that take more than LONG of the run: where there are many short
+    ones, collectives alone make segments enough, and certain ones. Where call sites cut, a rank that is not in step
+    with the others (`ranks_in_step`) is valid nowhere; if most are not, only collectives cut.
     """
     files = [f for f in files if f.rank is not None]
     ranks = [_usable(f) for f in files]
@@ -133,7 +137,7 @@ def _common_grid(ranks: Sequence[_Rank], members: NDArray[np.bool_]) -> Ints:
     """
     edges = np.unique(np.concatenate([np.concatenate((r.index, r.end)) for r in ranks]))
     at_site = is_site(edges)
-    common = ~at_site if not members.any() else np.ones(edges.size, dtype=np.bool_)
+    common = ~at_site | np.isin(edges >> SITE_BITS, _long_worlds(ranks, members))
     for rank, is_member in zip(ranks, members, strict=True):
         inside = np.searchsorted(rank.index, edges, side="left")  # records that begin before the edge
         cuts = np.ones(edges.size, dtype=np.bool_)
@@ -143,6 +147,16 @@ def _common_grid(ranks: Sequence[_Rank], members: NDArray[np.bool_]) -> Ints:
     grid = edges[common]
     coarser = -(-(grid.size * len(ranks) * (len(TIMES) + len(COUNTS) + 3)) // MAX_CELLS)
     return grid if coarser <= 1 else np.unique(np.concatenate((grid[::coarser], grid[-1:])))
+
+
+def _long_worlds(ranks: Sequence[_Rank], members: NDArray[np.bool_]) -> Ints:
+    """The numbers of the stretches between collectives that take long on some member."""
+    found = [np.zeros(0, dtype=np.int64)]
+    for rank in (r for r, is_member in zip(ranks, members, strict=True) if is_member):
+        worlds, row = np.unique(rank.index >> SITE_BITS, return_inverse=True)
+        ns = np.bincount(row, weights=rank.columns["dur_us"])
+        found.append(worlds[ns > LONG * ns.sum()])
+    return np.unique(np.concatenate(found))
 
 
 def _fill(row: int, rank: _Rank, grid: Ints, columns: dict[str, NDArray], valid: NDArray[np.bool_]) -> None:

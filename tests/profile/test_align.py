@@ -92,6 +92,16 @@ def test_cuts_at_call_sites_are_marked_and_numbered_through() -> None:
     assert table.valid.all()
 
 
+def test_short_stretches_between_collectives_are_not_cut_at_call_sites() -> None:
+    """99 stretches of 1.1 ms with ten cuts each, and one of 66 ms."""
+    short = [position for world in range(99) for position in sites(10, world)[:-1]]
+    positions = short + sites(10, 99)
+    table = table_of(*(spool(r, positions, [100.0] * 11 * 99 + [6000.0] * 11) for r in range(2)))
+    assert table.valid.all()
+    np.testing.assert_array_equal(table.from_call_sites, [False] * 99 + [True] * 11)
+    np.testing.assert_array_equal(table.stride, np.ones(110))
+
+
 def test_ranks_of_different_pace_share_the_coarser_edges() -> None:
     fine = spool(0, sites(8), [1] * 8 + [5])
     coarse = spool(1, [at(0, s) for s in (0, 4, 8)] + [at(1)], [4, 4, 5])
