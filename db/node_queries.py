@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, func, select
 
 from crosswind.db import codec
 from crosswind.db.limits import MAX_INT, MAX_SLICES
@@ -21,6 +21,8 @@ __all__ = [
     "locked_node",
     "node_frames",
     "node_slice_lengths",
+    "old_node_bytes",
+    "old_node_frames",
 ]
 
 
@@ -87,6 +89,21 @@ def get_node_series(
             target = out.setdefault((name, instance), np.full(n_slices, GAP, dtype=np.int64))
             target[begin:end] = values[row, begin - at : end - at]
     return out
+
+
+def old_node_frames(conn: Connection, before_ns: int, limit: int) -> list[tuple[tuple[int, int, int, int], int]]:
+    """For pruning: blocks that ended before, at most so many: (node, begin, length of slices, metric), and bytes."""
+    f = node_frame.c
+    key = (f.node_key, f.start_ns, f.slice_ns, f.metric_id)
+    old = select(*key, func.length(f.data)).where(f.start_ns + BLOCK * f.slice_ns <= before_ns)
+    return [((row[0], row[1], row[2], row[3]), int(row[4])) for row in conn.execute(old.order_by(*key).limit(limit))]
+
+
+def old_node_bytes(conn: Connection, before_ns: int) -> int:
+    """The compressed bytes of all blocks that ended before."""
+    f = node_frame.c
+    old = select(func.coalesce(func.sum(func.length(f.data)), 0)).where(f.start_ns + BLOCK * f.slice_ns <= before_ns)
+    return int(conn.execute(old).scalar_one())
 
 
 def locked_node(conn: Connection, cluster: str, name: str) -> Row[Any]:

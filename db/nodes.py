@@ -7,12 +7,12 @@ counts, so that the order of loading does not matter and loading again changes n
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, insert, update
+from sqlalchemy import Connection, Engine, delete, insert, tuple_, update
 
 from crosswind.db import codec, node_queries, resources
 from crosswind.db.connection import writing
@@ -22,9 +22,10 @@ from crosswind.db.names import insert_missing, metric_ids
 from crosswind.db.schema import BLOCK, GAP, node, node_frame
 from crosswind.profile.model import Column
 
-__all__ = ["NodeLoad", "NodeSlices", "load_node_slices"]
+__all__ = ["NodeLoad", "NodeSlices", "load_node_slices", "prune_node_frames"]
 
 MAX_INSTANCES = 4096  # of one metric
+_MOST_BLOCKS = 1000  # pruned in one transaction
 
 _Grids = dict[int, dict[str, dict[str, NDArray[np.int64]]]]  # block -> metric -> instance -> int64 [BLOCK], gaps GAP
 
@@ -66,6 +67,19 @@ def load_node_slices(engine: Engine, slices: NodeSlices, *, cluster: str = "") -
             named = {ids[slices.columns[metric]]: (slices.columns[metric], g) for metric, g in grids[block].items()}
             changed |= _write_block(conn, key, block * BLOCK * slices.slice_ns, slices.slice_ns, named)
     return NodeLoad(key, len(slices.rows), changed)
+
+
+def prune_node_frames(engine: Engine, before_ns: int) -> Iterator[int]:
+    """Let go of the blocks of all nodes that ended before; yields the bytes of each short transaction."""
+    f = node_frame.c
+    while True:
+        with writing(engine) as conn:
+            old = node_queries.old_node_frames(conn, before_ns, _MOST_BLOCKS)
+            keys = [key for key, _ in old]
+            conn.execute(delete(node_frame).where(tuple_(f.node_key, f.start_ns, f.slice_ns, f.metric_id).in_(keys)))
+        if not old:
+            return
+        yield sum(size for _, size in old)
 
 
 def _check(slices: NodeSlices) -> None:

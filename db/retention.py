@@ -1,4 +1,6 @@
-"""Letting go of detail: the slices and segments of old jobs. The jobs, their totals and the background stay for ever.
+"""Letting go of detail: slices and segments of old jobs, and old slices of nodes.
+
+The jobs, their totals and the background stay for ever.
 
 A pruned job keeps its row (who, when, where, its estimate, when it lost time), its processes, totals, functions and
 access patterns. What loads later of a pruned job changes nothing: see store.load_profile.
@@ -14,6 +16,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select, 
 from crosswind.db import schema
 from crosswind.db.connection import writing
 from crosswind.db.errors import DatabaseError
+from crosswind.db.node_queries import old_node_bytes
+from crosswind.db.nodes import prune_node_frames
 from crosswind.db.partitions import Partition, list_partitions
 
 __all__ = ["PruneStep", "detail_before", "prune_detail"]
@@ -46,6 +50,7 @@ def detail_before(conn: Connection, before_ns: int) -> PruneStep:
         ).scalar_one()
         for table in _DETAIL
     ]
+    sizes.append(old_node_bytes(conn, before_ns))
     return PruneStep(jobs, sum(map(int, sizes)), len(_droppable(conn, before_ns)))
 
 
@@ -69,6 +74,8 @@ def prune_detail(engine: Engine, before_ns: int) -> Iterator[PruneStep]:
     for partition in doomed:
         if _drop(engine, partition):
             yield PruneStep(0, 0, 1)
+    for n_bytes in prune_node_frames(engine, before_ns):
+        yield PruneStep(0, n_bytes)
 
 
 def _is_old(before_ns: int) -> tuple[ColumnElement[bool], ...]:

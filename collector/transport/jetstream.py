@@ -1,7 +1,7 @@
 """Transport by NATS JetStream. Needs the extra `nats`.
 
-    stream CROSSWIND_CHUNKS    crosswind.chunks.BUNDLE.ATTEMPT   the bytes of a bundle, CHUNK at a time
-    stream CROSSWIND_BUNDLES   crosswind.bundles                 one announcement per attempt, behind its chunks
+    stream crosswind-chunks    crosswind.chunks.BUNDLE.ATTEMPT   the bytes of a bundle, CHUNK at a time
+    stream crosswind-bundles   crosswind.bundles                 one announcement per attempt, behind its chunks
 
 Sending: all chunks, then the announcement, each acknowledged by the server; then older attempts at the same bundle are
 purged. Receiving: an announcement, its chunks, the check of the hash, delivery onto stable storage, purge,
@@ -36,7 +36,7 @@ from crosswind.collector.transport.inbox import Inbox
 __all__ = ["NatsReceiver", "NatsSender"]
 
 CHUNK = 256 << 10  # a message may have 1 MiB by the server's default, and comes back a third larger
-CHUNKS, BUNDLES = "CROSSWIND_CHUNKS", "CROSSWIND_BUNDLES"
+CHUNKS, BUNDLES = "crosswind-chunks", "crosswind-bundles"
 ANNOUNCEMENTS = "crosswind.bundles"
 DURABLE = "collector"
 ACK_WAIT_S = 60.0  # after this long an announcement goes to another receiver

@@ -63,14 +63,14 @@ def test_all_is_loaded_and_the_server_is_empty(engine, nodes, nats_server):
     assert (ship(nodes, nats_server), ship(nodes, nats_server, "n02")) == (1, 1)
     assert receive(nodes, nats_server).files == 3
     assert nodes.loaded(engine) == nodes.written
-    assert messages(nats_server) == {"CROSSWIND_CHUNKS": 0, "CROSSWIND_BUNDLES": 0}
+    assert messages(nats_server) == {"crosswind-chunks": 0, "crosswind-bundles": 0}
 
 
 def test_a_large_bundle_goes_in_chunks(nodes, nats_server):
     noise = nodes.spools["n01"] / "noise.xwn"
     noise.write_bytes(os.urandom(3_000_000) + b'{"end":true}\n')
     assert ship(nodes, nats_server) == 1
-    assert messages(nats_server)["CROSSWIND_CHUNKS"] == 12
+    assert messages(nats_server)["crosswind-chunks"] == 12
     assert receive(nodes, nats_server).files == 1
     (arrived,) = nodes.arrived.glob("*.xwn")
     assert arrived.stat().st_size == 3_000_013
@@ -156,7 +156,7 @@ def test_what_is_no_announcement_is_dropped(nodes, nats_server, data):
     nodes.step("1001")
     ship(nodes, nats_server)
     assert receive(nodes, nats_server).files == 1
-    assert messages(nats_server)["CROSSWIND_BUNDLES"] == 0
+    assert messages(nats_server)["crosswind-bundles"] == 0
 
 
 def test_no_server_is_one_line_without_the_password(nodes, nats_server):
