@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 from measure import BenchError, Goal, Result, Variant, run, take_turns
 from spool_growth import spool_growth
-from variants import BARE, CROSSWIND, TICKS, UNTIMED, Setup, lammps_program, mpirun, spool_directory
+from variants import BARE, CROSSWIND, MPIS, TICKS, UNTIMED, Setup, lammps_program, mpirun, spool_directory
 
 LAMMPS_GOAL_PERCENT = 0.5
 SPOOL_GOAL_MB = 5.0
+STEPS, STEP_US, STEPS_GOAL_PERCENT = 10_000, 190, 1.0
 
 MELT = """\
 units lj
@@ -57,6 +58,25 @@ def lammps(setup: Setup) -> list[Result]:
     return [Result("LAMMPS, 256 atoms, 20000 steps", "s", 2, samples["loop"], goals, percent=True)]
 
 
+def steps(setup: Setup) -> list[Result]:
+    """A program of some 5000 steps a second on 2 ranks, each with one MPI_Allreduce: what cutting it there costs."""
+    variants = [setup.variants()[name] for name in (BARE, TICKS, CROSSWIND)]
+    rounds = setup.rounds(60)
+    results = []
+    for mpi, name in MPIS.items():
+
+        def loop_s(variant: Variant, mpi: str = mpi) -> dict[str, float]:
+            program = [setup.program(f"mpi_steps.{mpi}"), str(STEPS), str(STEP_US)]
+            return {"loop": float(run(mpirun(mpi, "env", *variant.assignments(), *program), environment))}
+
+        with spool_directory() as environment:
+            progress = setup.progress(f"steps, {name}", rounds * len(variants))
+            samples = take_turns(variants, rounds, loop_s, progress)
+        goals = [Goal(STEPS_GOAL_PERCENT, CROSSWIND, BARE)]
+        results.append(Result(f"5000 MPI_Allreduce a second, {name}", "s", 3, samples["loop"], goals, percent=True))
+    return results
+
+
 def spool_size(setup: Setup) -> list[Result]:
     """Bytes that one process's spool file holds after a day, from a LAMMPS run of some seven slices of 4 s."""
     library = setup.variants()[CROSSWIND].preload
@@ -77,6 +97,7 @@ def spool_size(setup: Setup) -> list[Result]:
     goals = [Goal(SPOOL_GOAL_MB, CROSSWIND, BARE)]
     amounts = {
         "spool file, slices of a day": [growth.slices_per_day() for growth in ranks],
+        "spool file, segments of a day": [growth.segments_of_a_day() for growth in ranks],
         "spool file, all of a day": [growth.per_day() for growth in ranks],
     }
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app_costs import lammps, spool_size
+from app_costs import lammps, spool_size, steps
 from call_costs import mpi_calls, posix_calls
 from day import day
 from flood import flood
@@ -21,6 +21,7 @@ ALL: dict[str, Callable[[Setup], list[Result]]] = {
     "true": short_program,
     "mpi-trivial": trivial_mpi_program,
     "lammps": lammps,
+    "steps": steps,
     "spool": spool_size,
     "day": day,
 }
