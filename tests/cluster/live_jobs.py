@@ -32,16 +32,17 @@ SOON_S = 10.0  # a running job is on the page within ten seconds
 
 
 class Site:
-    """A database with its collectors. Their log goes to stderr: pytest shows it when a test fails."""
+    """A database with its collectors and their log."""
 
-    def __init__(self, cluster: Cluster, url: str) -> None:
+    def __init__(self, cluster: Cluster, url: str, log: Path) -> None:
+        self.log = log
         self.cluster = cluster
         self.url = url
         self.engine: Engine = open_database(url)
         self.collectors: list[subprocess.Popen] = []
 
     def start(self, *options: str | Path, node: str = "") -> None:
-        """Start a collector, on a node or beside the controller."""
+        """Start a collector, on a node or beside the controller, and wait until it is at work."""
         before: list[str] = []
         if node:
             self.cluster.run("srun", "-w", node, "true")  # a step makes the spool directory
@@ -49,7 +50,9 @@ class Site:
             before = ["nsenter", "--target", init, "--pid", "--mount", "--uts"]
         command = [*before, sys.executable, "-m", "crosswind.tools", "collect", "--db", self.url, "--interval", "1"]
         words = [*command, *map(str, options)]
-        self.collectors.append(subprocess.Popen(words, env=self.cluster.environment))
+        with self.log.open("a") as log:
+            self.collectors.append(subprocess.Popen(words, stderr=log, env=self.cluster.environment))
+        until(lambda: self.log.read_text().count("event=started") == len(self.collectors), 60)
 
     def step(self, job: int, name: str = "0") -> tuple[JobRow, BatchRow | None] | None:
         with reading(self.engine) as conn:
@@ -77,12 +80,13 @@ class Site:
                 os.kill(self._child_of(collector.pid) or collector.pid, signal.SIGTERM)
         statuses = [collector.wait(60) for collector in self.collectors]
         self.engine.dispose()
+        print(self.log.read_text())  # pytest shows it when a test fails
         assert set(statuses) <= {0, -signal.SIGKILL, 128 + signal.SIGKILL}, statuses
 
 
 @contextmanager
-def running_site(cluster: Cluster, url: str) -> Iterator[Site]:
-    site = Site(cluster, url)
+def running_site(cluster: Cluster, url: str, log: Path) -> Iterator[Site]:
+    site = Site(cluster, url, log)
     try:
         for node in ("n1", "n2"):
             site.start("--spool", cluster.local / "spool", node=node)
@@ -104,8 +108,8 @@ def until(condition: Callable[[], object], within_s: float) -> float:
 
 
 @pytest.fixture
-def site(cluster: Cluster, url: str) -> Iterator[Site]:
-    with running_site(cluster, url) as running:
+def site(cluster: Cluster, url: str, tmp_path: Path) -> Iterator[Site]:
+    with running_site(cluster, url, tmp_path / "collect.log") as running:
         yield running
 
 
@@ -120,7 +124,8 @@ def test_a_running_job_is_there_soon_and_ends_as_slurm_says(cluster, site):
     assert until(is_there, SOON_S) < SOON_S
     assert site.step(job)[1].state == "RUNNING"
     before = site.written(job)
-    until(lambda: site.written(job) > before, 20)  # and it grows
+    # And it grows. A collector takes a quarter of its time for it at most, and its first time may be long: it imports.
+    until(lambda: site.written(job) > before, 60)
     cluster.run("scancel", str(job))
     until(lambda: site.step(job)[1].state == "CANCELLED" and site.step(job)[0].state != "running", 30)
     (path,) = cluster.work.glob(f"live-{job}.*")
