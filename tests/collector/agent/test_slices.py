@@ -18,6 +18,7 @@ from crosswind.collector.agent.load import collect_nodes
 from crosswind.collector.agent.nodefile import NodeWriter, read_node_file
 from crosswind.collector.agent.run import Agent, wait_until
 from crosswind.collector.agent.sample import Slice, Snapshot, slice_between
+from crosswind.collector.daemon import Daemon
 from crosswind.db import node_queries, reading
 from crosswind.db.schema import BLOCK, GAP
 from crosswind.profile.errors import FormatError
@@ -193,6 +194,12 @@ class TestLoad:
         assert collect_nodes([tmp_path], engine).removed == 0
         os.utime(path, (0, 0))
         assert collect_nodes([tmp_path], engine).removed == 1
+
+    def test_the_daemon_loads_them_too(self, engine, tmp_path):
+        written(tmp_path, rows(4, start=1))
+        Daemon([tmp_path], engine).look()
+        assert self.series(engine)[1][USER].tolist() == [GAP, 1, 2, 3, 4, GAP]
+        assert list(tmp_path.glob("*.xwn")) == []
 
     def test_bad_files_are_set_aside_and_the_rest_is_loaded(self, engine, tmp_path):
         written(tmp_path, rows(2), name="good.xwn")
