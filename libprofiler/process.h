@@ -83,7 +83,7 @@ struct xw_process {
     uint8_t payload[XW_SLICE_MAX_PAYLOAD];
     char scratch[4096];
     struct xw_recurring recurring; /* belongs to the segments' thread */
-    uint64_t files[XW_N_FILES]; /* which it reads and writes; the file gets a copy with each slice */
+    uint64_t files[XW_N_FILES];    /* which it reads and writes; the file gets a copy with each slice */
     struct xw_descriptor descriptor[XW_ACCESS_FDS];
 };
 extern struct xw_process *xw_process XW_HIDDEN; /* NULL until the first set-up of the image */
