@@ -18,6 +18,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ from crosswind.collector.errors import SpoolError
 __all__ = ["REFUSED", "RUNNING", "Claim", "Claims", "lock_file", "own_folder", "recover"]
 
 CLAIMS, DONE, REFUSED, RUNNING, OWNER = "claims", "done", "refused", "running", "owner"
+MAX_REFUSED = 10_000
 
 
 class Claim:
@@ -36,6 +38,7 @@ class Claim:
     def __init__(self, spool: Path, folder: Path) -> None:
         self.spool = spool
         self.folder = folder
+        self._refused: int | None = None  # how many files are in refused/
 
     @classmethod
     @contextmanager
@@ -71,8 +74,15 @@ class Claim:
             _move(taken, own_folder(self.spool, DONE))
 
     def refuse(self, taken: Path) -> None:
-        """A taken file cannot be loaded: keep it in refused/."""
-        _move(taken, own_folder(self.spool, REFUSED))
+        """A taken file cannot be loaded: keep it in refused/, or delete it when there are MAX_REFUSED already."""
+        folder = own_folder(self.spool, REFUSED)
+        if self._refused is None:
+            self._refused = len(os.listdir(folder))
+        self._refused += 1
+        if self._refused > MAX_REFUSED and not stat.S_ISDIR(os.lstat(taken).st_mode):
+            os.unlink(taken)
+        else:
+            _move(taken, folder)
 
     def give_back(self, taken: Path) -> None:
         """Put a taken file back into the spool."""
@@ -171,15 +181,21 @@ def _move(path: Path, folder: Path) -> None:
         except FileExistsError:
             if os.path.samefile(path, target):
                 break
-            target = folder / f"{path.stem[:80]}.{uuid4().hex[:8]}{path.suffix}"
+            target = _other_name(folder, path)
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
                 raise
+            if os.path.lexists(target):  # what bears the same name was refused before
+                target = _other_name(folder, path)
             os.rename(path, target)  # a directory, or a file system without links
             return
         else:
             break
     os.unlink(path)
+
+
+def _other_name(folder: Path, path: Path) -> Path:
+    return folder / f"{path.stem[:80]}.{uuid4().hex[:8]}{path.suffix}"
 
 
 def own_folder(spool: Path, name: str) -> Path:

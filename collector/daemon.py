@@ -39,7 +39,8 @@ __all__ = ["Daemon", "Settings"]
 @dataclass(frozen=True)
 class Settings:
     """interval_s: between looks. budget_s: after this long a look loads nothing more. delete: instead of done/.
-    live_share: the part of the time that refreshing running steps may take, all together.
+    live_share: the part of the time that refreshing running steps may take, all together; scan_share: that listing the
+    directories may.
     """
 
     interval_s: float = 2.0
@@ -48,6 +49,7 @@ class Settings:
     cluster: str = ""
     quota: Quota = field(default_factory=Quota)
     live_share: float = 0.25
+    scan_share: float = 0.1
     limits: Limits = field(default_factory=Limits)
     longest_pause_s: float = 60.0
     nodes_s: float = 30.0
@@ -78,6 +80,7 @@ class Daemon:
         self._plan = Plan(self.settings.limits)
         self._failures = 0  # of the database, in a row
         self._logged = 0  # steps of this look's report
+        self._scan_s = 0.0  # CPU time that listing the directories took in the last look
         self._swept = 0.0
         self._nodes_at = 0.0
         machine, self._batch = Machine.this(), batch or NoBatchSystem()
@@ -95,14 +98,15 @@ class Daemon:
             except DatabaseError as error:
                 pause = self._database_failed(error)
             took = time.monotonic() - begin
-            self.stop.wait(max(pause - took, took * 0.2))
+            self.stop.wait(max(pause - took, self._scan_s / self.settings.scan_share))
         log_event(logging.INFO, "stopped", looks=self.counts.looks, loaded=self.counts.steps.total())
 
     def look(self) -> CollectReport:
         """One look. Raises DatabaseError; what was being loaded is back in the spool then."""
-        begin, now_ns = time.monotonic(), self._clock_ns()
+        begin, begin_cpu, now_ns = time.monotonic(), time.thread_time(), self._clock_ns()
         self._batch.refresh()
         recovered = sum(self._scan(follower, now_ns) for follower in self._followers.values())
+        self._scan_s = time.thread_time() - begin_cpu
         with Claims(self.spools) as claims:
             loading = Loading(
                 self.engine, claims, evaluate=self.evaluate, cluster=self.settings.cluster, delete=self.settings.delete
@@ -248,7 +252,7 @@ class Daemon:
         counts.looks += 1
         counts.look.add(took_s)
         counts.files = sum(len(f.entries) for f in self._followers.values())
-        counts.waiting = sum(len(inodes) for f in self._followers.values() for inodes in f.waiting.values())
+        counts.waiting = sum(len(f.waiting) for f in self._followers.values())
         counts.running = len(report.running)
         counts.last_look_s = time.time()
         self._logged = 0

@@ -71,14 +71,13 @@ class Follower:
     batch: BatchSystem
     quota: Quota = field(default_factory=Quota)
     entries: dict[str, Entry] = field(default_factory=dict)
-    waiting: dict[int, set[int]] = field(default_factory=dict)  # by user: inodes of files beyond the quota
+    waiting: dict[int, int] = field(default_factory=dict)  # hash of name and inode -> user, of files beyond the quota
 
     def scan(self, now_ns: int) -> None:
         """Look at the directory. Raises SpoolError when it can't be read; what was known is kept then."""
         listed = {name: inode for name, inode in self._listed()}
         self.entries = {n: e for n, e in self.entries.items() if listed.get(n) == e.inode}
         tracked = Counter(e.uid for e in self.entries.values())
-        self.waiting = {uid: inodes for uid, inodes in self.waiting.items() if tracked[uid] >= self.quota.tracked}
         self._refresh(now_ns)
         self._take_in(listed, tracked, now_ns)
 
@@ -124,24 +123,27 @@ class Follower:
 
     def _take_in(self, listed: dict[str, int], tracked: Counter[int], now_ns: int) -> None:
         """The files that are new, as far as their users' quotas go."""
-        over_quota = set().union(*self.waiting.values())
         new: Counter[int] = Counter()
+        waiting: dict[int, int] = {}
         for name, inode in listed.items():
-            if name in self.entries or inode in over_quota:
+            if name in self.entries:
                 continue
-            path = self.spool / name
-            try:
-                uid = os.lstat(path).st_uid
-            except OSError:
-                continue  # gone
-            if tracked[uid] >= self.quota.tracked:
-                self.waiting.setdefault(uid, set()).add(inode)
-            elif new[uid] < self.quota.new:
-                entry = Entry(path, inode, uid, first_ns=now_ns)
-                if self._look(entry, now_ns):
-                    self.entries[name] = entry
-                    tracked[entry.uid] += 1
-                    new[uid] += 1
+            known_as = hash((name, inode))
+            uid = self.waiting.get(known_as, -1)
+            if uid < 0:
+                try:
+                    uid = os.lstat(f"{self.spool}/{name}").st_uid
+                except OSError:
+                    continue  # gone
+            if tracked[uid] >= self.quota.tracked or new[uid] >= self.quota.new:
+                waiting[known_as] = uid
+                continue
+            entry = Entry(self.spool / name, inode, uid, first_ns=now_ns)
+            if self._look(entry, now_ns):
+                self.entries[name] = entry
+                tracked[entry.uid] += 1
+                new[uid] += 1
+        self.waiting = waiting
 
     def _look(self, entry: Entry, now_ns: int) -> bool:
         """Bring an entry up to date; False: its file is gone, or another one."""

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from crosswind.collector import claim, follow
 from crosswind.collector import daemon as daemon_module
-from crosswind.collector import follow
 from crosswind.collector.daemon import Daemon, Settings
 from crosswind.collector.fair import FairShare
 from crosswind.collector.follow import Quota
@@ -117,6 +117,28 @@ def test_links_and_special_files_are_refused_and_what_they_point_to_is_left_alon
     assert len(names(spool / "refused")) == 6
     assert secret.read_bytes() == before
     assert daemon.look().refused == []
+
+
+def test_directories_of_the_same_name_again_and_again(daemon, engine, spool):
+    def plant():
+        (spool / "e.a.1.1.xws").mkdir()
+        (spool / "e.a.1.1.xws" / "full").touch()
+
+    for _ in range(3):
+        do_as_nobody(plant)
+        daemon.look()
+    assert len(names(spool / "refused")) == 3
+    assert daemon.counts.errors == {}
+
+
+def test_what_is_kept_of_refused_files_is_bounded(daemon, spool, monkeypatch):
+    monkeypatch.setattr(claim, "MAX_REFUSED", 5)
+    for name in "ab":
+        do_as_nobody(lambda: [(spool / f"{name}{i}.xws").write_bytes(b"x" * 9999) for i in range(4)])  # noqa: B023
+        daemon.look()
+    assert len(names(spool / "refused")) == 5
+    assert list(spool.glob("*.xws")) == []
+    assert daemon.counts.refused["unreadable"] == 8
 
 
 def test_a_hard_link_gives_nobody_anothers_file(daemon, engine, spool):
