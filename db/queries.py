@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, func, select, tuple_
+from sqlalchemy import Connection, Row, func, select
 
 from crosswind.db import codec, resources, rows, schema
 from crosswind.db.background import add_block
@@ -28,6 +28,7 @@ __all__ = [
     "JobRow",
     "find_jobs",
     "get_background",
+    "get_background_sum",
     "get_covered",
     "get_frames",
     "get_functions",
@@ -174,7 +175,9 @@ def jobs_overlapping(conn: Connection, start_ns: int, end_ns: int, resource: str
 
 def get_processes(conn: Connection, job_key: int) -> list[Process]:
     """A job's processes, in the order of the rows of its frames."""
-    return [Process(**{f: row[f] for f in Process.__dataclass_fields__}) for row in _process_rows(conn, job_key)]
+    p = schema.process.c
+    query = select(*(p[name] for name in Process.__dataclass_fields__)).where(p.job_key == job_key).order_by(p.number)
+    return [Process(*row) for row in conn.execute(query)]
 
 
 def get_frames(conn: Connection, job_key: int, metrics: Collection[str] | None = None) -> dict[str, Frame]:
@@ -300,22 +303,57 @@ def get_background(
     another length are spread over the given ones. Raises KeyError for an unknown resource, ValueError for an
     impossible range.
     """
+    _check_range(first_slice, n_slices, slice_ns)
+    out = {pair: np.zeros(n_slices, dtype=np.int64) for pair in _pairs(resource_names, metrics)}
+    _add_blocks(conn, out, first_slice, n_slices, slice_ns)
+    return out
+
+
+def get_background_sum(
+    conn: Connection,
+    resource_names: Sequence[str],
+    metrics: Collection[str] | None,
+    first_slice: int,
+    n_slices: int,
+    slice_ns: int,
+) -> dict[str, NDArray[np.int64]]:
+    """As get_background, added up over the resources: per metric int64 [slice]."""
+    _check_range(first_slice, n_slices, slice_ns)
+    pairs = _pairs(resource_names, metrics)
+    sums = {metric: np.zeros(n_slices, dtype=np.int64) for _, metric in pairs}
+    _add_blocks(conn, {pair: sums[pair[1]] for pair in pairs}, first_slice, n_slices, slice_ns)
+    return sums
+
+
+def _check_range(first_slice: int, n_slices: int, slice_ns: int) -> None:
     last = first_slice + n_slices
     if slice_ns <= 0 or first_slice < 0 or not 0 <= n_slices <= MAX_SLICES or last * slice_ns > MAX_INT:
         raise ValueError(f"no background of {n_slices} slices from {first_slice}: at most {MAX_SLICES} at once")
-    out = {
-        (name, metric): np.zeros(n_slices, dtype=np.int64)
+
+
+def _pairs(resource_names: Sequence[str], metrics: Collection[str] | None) -> list[tuple[str, str]]:
+    return [
+        (name, metric)
         for name in resource_names
         for metric in resources.metrics_of(name)
         if metrics is None or metric in metrics
-    }
-    for row in _blocks_between(conn, out.keys(), first_slice * slice_ns, last * slice_ns):
+    ]
+
+
+def _add_blocks(
+    conn: Connection,
+    out: Mapping[tuple[str, str], NDArray[np.int64]],
+    first_slice: int,
+    n_slices: int,
+    slice_ns: int,
+) -> None:
+    """Add the blocks of (resource, metric) to the arrays of these pairs, [slice]."""
+    for row in _blocks_between(conn, out.keys(), first_slice * slice_ns, (first_slice + n_slices) * slice_ns):
         target = out.get((row.resource, row.metric))
         if target is not None:
             block = codec.decode_ints(row.data, (schema.BLOCK,))
             gauge = row.kind == "gauge"
             add_block(target, first_slice, slice_ns, block, row.start_ns, row.slice_ns, gauge=gauge)
-    return out
 
 
 def _blocks_between(
@@ -358,12 +396,15 @@ def lost_time_row(conn: Connection, job_key: int) -> dict[str, Any] | None:
 def locked_blocks(conn: Connection, keys: Sequence[BlockKey]) -> dict[BlockKey, bytes]:
     """For loading: the blocks of the background of these keys that are there, held until the transaction ends.
 
-    They are locked in the order of the keys, so that two loaders wait for each other and never in a circle.
+    They are locked in the order of the keys, so that two loaders wait for each other and never in a circle. Each column
+    is looked up by itself: SQLite reads the whole table for a list of four at once.
     """
     b = schema.background.c
     columns = (b.resource_id, b.metric_id, b.start_ns, b.slice_ns)
-    query = select(*columns, b.data).where(tuple_(*columns).in_(keys)).order_by(*columns).with_for_update()
-    return {BlockKey(*row[:4]): row.data for row in conn.execute(query)}
+    here = [column.in_({key[i] for key in keys}) for i, column in enumerate(columns)]
+    query = select(*columns, b.data).where(*here).order_by(*columns).with_for_update()
+    wanted = set(keys)
+    return {key: row.data for row in conn.execute(query) if (key := BlockKey(*row[:4])) in wanted}
 
 
 def metric_ids(conn: Connection, columns: Collection[Column]) -> dict[Column, int]:

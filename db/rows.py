@@ -17,6 +17,9 @@ from crosswind.profile.model import Clock, Column, Job, Process, Profile
 __all__ = ["Frame", "Rows", "profile_of", "rows_of", "shares_of", "state_of"]
 
 
+_PROCESS = tuple(Process.__dataclass_fields__)
+
+
 @dataclass(frozen=True)
 class Frame:
     """One metric of one job: values int64 [process, slice] in `unit`; slice j is slice first_slice + j of length
@@ -51,7 +54,7 @@ def rows_of(profile: Profile, cluster: str) -> Rows:
     """The rows of a checked profile (see limits.check_profile)."""
     partial = profile.partial if profile.partial.size else np.zeros(len(profile.processes), dtype=np.bool_)
     processes = [
-        {"number": i, **asdict(p), "partial": bool(cut)}
+        {"number": i, **{name: getattr(p, name) for name in _PROCESS}, "partial": bool(cut)}
         for i, (p, cut) in enumerate(zip(profile.processes, partial, strict=True))
     ]
     functions = [
@@ -94,13 +97,12 @@ def profile_of(
     absent.
     """
     n, grid = job["n_processes"], (job["n_processes"], job["n_slices"])
-    fields = [name for name in Process.__dataclass_fields__]
     return Profile(
         job=Job(
             job["job_id"], job["step"], job["user"], job["uid"], tuple(job["hosts"]), job["ranks"],
             job["start_ns"], job["end_ns"], job["command"], job["mpi"],
         ),
-        processes=tuple(Process(**{f: row[f] for f in fields}) for row in processes),
+        processes=tuple(Process(**{name: row[name] for name in _PROCESS}) for row in processes),
         columns=tuple(columns),
         slice_ns=job["slice_ns"],
         first_slice=job["first_slice"],
@@ -188,7 +190,8 @@ def _totals(profile: Profile) -> dict[str, bytes]:
 def _digest(rows: Rows) -> str:
     """A fingerprint of the rows: equal for equal profiles, so that loading one again changes nothing."""
     state = hashlib.blake2b(digest_size=16)
-    plain = [rows.job, [asdict(c) for c in rows.columns], rows.processes]
+    columns = [{"id": c.id, "name": c.name, "unit": c.unit, "kind": c.kind} for c in rows.columns]
+    plain = [rows.job, columns, rows.processes]
     state.update(json.dumps(plain, sort_keys=True).encode())
     for name in sorted(rows.frames.keys() | rows.totals.keys()):
         for blob in (name.encode(), rows.frames.get(name, b""), rows.totals.get(name, b"")):

@@ -104,11 +104,8 @@ def read_loss(conn: Connection, job: JobRow) -> Loss:
 
 def _of_kind(conn: Connection, job: JobRow, own: JobFrames, kind: str, names: Sequence[str]) -> Background:
     metrics = [metric for metric in resources.metrics_of(names[0]) if metric in _SERIES_METRICS]
-    found = queries.get_background(conn, names, metrics, job.first_slice, job.n_slices, job.slice_ns)
-    total = {metric: np.sum([found[name, metric] for name in names], axis=0) for metric in metrics}
-    none = np.zeros_like(own.covered_ns)
-    own_share = {
-        metric: np.sum([resources.share_of(name, own.frames.get(metric, none), own.hosts) for name in names], axis=0)
-        for metric in metrics
-    }
+    total = queries.get_background_sum(conn, names, metrics, job.first_slice, job.n_slices, job.slice_ns)
+    none = np.zeros((0, job.n_slices), dtype=np.int64)
+    # Each process is on one host, so over all resources of a kind the job's share is the sum of its processes.
+    own_share = {metric: own.frames.get(metric, none).sum(axis=0, dtype=np.int64) for metric in metrics}
     return Background(kind, tuple(names), total, own_share)

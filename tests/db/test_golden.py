@@ -10,7 +10,7 @@ import pytest
 from alembic import command
 from sqlalchemy import MetaData, Table, create_engine, insert, inspect, select, text
 
-from crosswind.db import connection, load_profile, open_database, reading
+from crosswind.db import connection, load_profile, open_database, partitions, reading
 from crosswind.db.connection import VERSION_TABLE, writing
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "db"
@@ -76,19 +76,27 @@ def _copy_to_postgresql(revision, url):
     """The tables of that time, made by the migrations up to it, with the rows of the golden file."""
     engine = connection._engine(connection._parse(url))
     golden = create_engine("sqlite://", creator=lambda: sqlite3.connect(GOLDEN / f"{revision}.sqlite"))
-    with writing(engine) as conn, golden.connect() as source:
+    with writing(engine) as conn:
         config = connection._alembic()
         config.attributes["connection"] = conn
         command.upgrade(config, revision)
-        tables = MetaData()
-        tables.reflect(conn)
-        for table in tables.sorted_tables:
-            if table.name != VERSION_TABLE:
-                held = Table(table.name, MetaData(), *(type(c)(c.name, c.type.as_generic()) for c in table.c))
-                rows = [row._asdict() for row in source.execute(select(held))]
-                if rows:
-                    conn.execute(insert(table), rows)
-        for table, key in (("job", "key"), ("metric", "id"), ("resource", "id")):
-            conn.execute(text(f"SELECT setval(pg_get_serial_sequence('{table}', '{key}'), max({key})) FROM {table}"))
+    with golden.connect() as source:
+        for table in partitions.WIDTHS_NS if revision >= "0006" else ():
+            starts = source.execute(text(f"SELECT start_ns FROM {table}")).scalars()
+            partitions.make_partitions(engine, table, list(starts))
+        with writing(engine) as conn:
+            _copy_rows(source, conn)
     engine.dispose()
     golden.dispose()
+
+
+def _copy_rows(source, conn):
+    tables = MetaData()
+    tables.reflect(conn, only=lambda name, _: name in inspect(source).get_table_names() and name != VERSION_TABLE)
+    for table in tables.sorted_tables:
+        held = Table(table.name, MetaData(), *(type(c)(c.name, c.type.as_generic()) for c in table.c))
+        rows = [row._asdict() for row in source.execute(select(held))]
+        if rows:
+            conn.execute(insert(table), rows)
+    for table, key in (("job", "key"), ("metric", "id"), ("resource", "id")):
+        conn.execute(text(f"SELECT setval(pg_get_serial_sequence('{table}', '{key}'), max({key})) FROM {table}"))

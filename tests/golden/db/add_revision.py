@@ -98,7 +98,7 @@ def main() -> int:
             print(f"{target}: exists; golden databases are never made anew", file=sys.stderr)
             return 1
         target.write_bytes(path.read_bytes())
-    target.with_suffix(".expected.json").write_text(json.dumps(found, indent=1) + "\n")
+    target.with_suffix(".expected.json").write_text(json.dumps(found) + "\n")
     return 0
 
 

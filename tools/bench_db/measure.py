@@ -1,0 +1,164 @@
+"""What is measured on a database that holds a month: loading, the queries that pages need, sizes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from site_month import DAYS, SLICE_NS, Placed, Site
+from sqlalchemy import Connection, Engine
+
+from crosswind.db import details, load_profile, queries, reading
+from crosswind.db.upkeep import get_info
+from crosswind.web.jobdata import read_background, read_frames, read_loss
+
+__all__ = ["Figure", "measure_loading", "measure_queries", "measure_sizes"]
+
+DAY_SLICES = 86400 * 10**9 // SLICE_NS
+ROUNDS = 25
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number. target: what it should be at most (rates: at least); None: only told."""
+
+    name: str
+    value: float
+    unit: str
+    target: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON line."""
+        return {**asdict(self), "value": float(f"{self.value:.4g}")}
+
+
+def measure_loading(engine: Engine, jobs: Sequence[Placed], name: str, target: float | None) -> Iterator[Figure]:
+    """Load these jobs, one after the other, into what is there already; then all of them again."""
+    profiles = [job.profile() for job in jobs]
+    cells = sum(job.cells for job in jobs)
+    cpu, begin = time.process_time(), time.perf_counter()
+    for profile in profiles:
+        load_profile(engine, profile)
+    cpu, elapsed = time.process_time() - cpu, time.perf_counter() - begin
+    yield Figure(f"loading {name}, process-slices by CPU time", cells / cpu, "process-slices/s", target)
+    yield Figure(f"loading {name}, process-slices by elapsed time", cells / elapsed, "process-slices/s")
+    yield Figure(f"loading {name}, jobs", len(jobs) / elapsed, "jobs/s")
+    begin = time.perf_counter()
+    for profile in profiles:
+        load_profile(engine, profile)
+    yield Figure(f"loading {name} again, jobs", len(jobs) / (time.perf_counter() - begin), "jobs/s")
+
+
+def measure_queries(engine: Engine, site: Site, seed: int = 1) -> Iterator[Figure]:
+    """The queries that the pages need, each with random arguments, in transactions of their own."""
+    rng = np.random.default_rng(seed)
+
+    def some_slice() -> int:
+        return site.first_slice + int(rng.integers(0, (DAYS - 1) * DAY_SLICES))
+
+    def job_key() -> int:
+        return int(rng.integers(1, len(site.jobs) + 1))
+
+    def host() -> str:
+        job = site.jobs[int(rng.integers(len(site.jobs)))]
+        return job.hosts[0]
+
+    for resource in ("fs:net", "net"):
+        times = _times(
+            engine,
+            lambda conn, name=resource: queries.get_background(conn, [name], None, some_slice(), DAY_SLICES, SLICE_NS),
+        )
+        yield from _figures(f"background of a day, {resource}, all its metrics", times, 50)
+    times = _times(
+        engine, lambda conn: queries.get_background(conn, [f"cpu@{host()}"], None, some_slice(), DAY_SLICES, SLICE_NS)
+    )
+    yield from _figures("background of a day, CPU of one node", times, 50)
+    times = _times(engine, lambda conn: _overlapping(conn, some_slice(), 900))
+    yield from _figures("jobs overlapping an hour", times, 50)
+    times = _times(engine, lambda conn: _overlapping(conn, some_slice(), 900, f"cpu@{host()}"))
+    yield from _figures("jobs overlapping an hour on one node", times, 50)
+    yield from _figures("job page data", _times(engine, lambda conn: _job_page(conn, job_key()), 4 * ROUNDS), 200)
+    widest = 1 + max(range(len(site.jobs)), key=lambda i: (site.jobs[i].cells, len(site.jobs[i].hosts)))
+    job = site.jobs[widest - 1]
+    times = _times(engine, lambda conn: _job_page(conn, widest), 5)
+    yield Figure("job page data of the largest job, median", float(np.median(times)), "ms", 200)
+    yield Figure("the largest job, nodes", len(job.hosts), "nodes")
+    yield Figure("the largest job, process-slices", job.cells, "process-slices")
+    for order in ("-start", "-interference", "-duration", "command"):
+        times = _times(engine, lambda conn, by=order: _job_list(conn, by))
+        yield from _figures(f"list of jobs by {order}", times, 50)
+    times = _times(engine, lambda conn: queries.find_jobs(conn, str(1_000_000 + job_key())))
+    yield from _figures("a job by its id", times, 50)
+
+
+def measure_sizes(engine: Engine, site: Site) -> Iterator[Figure]:
+    """What the month takes."""
+    info = get_info(engine)
+    yield Figure("size", info.n_bytes / 1e6, "MB")
+    yield Figure("growth", info.n_bytes / 1e6 / site.days, "MB/day")
+    yield Figure("size of a job", info.n_bytes / len(site.jobs) / 1e3, "kB")
+    yield Figure("size of a process-slice of about 20 metrics", info.n_bytes / site.cells, "B")
+    yield Figure("jobs", info.jobs, "jobs")
+    yield Figure("process-slices", site.cells, "process-slices")
+    yield Figure("use of the nodes", 100 * site.use, "%")
+    with engine.connect() as conn:
+        for table, size in _table_sizes(conn, info.table_bytes):
+            yield Figure(f"size of {table}", size / 1e6, "MB")
+
+
+def _table_sizes(conn: Connection, known: dict[str, int]) -> list[tuple[str, int]]:
+    """The large tables. SQLite's own view of its pages tells, where it was built with it."""
+    if conn.dialect.name != "sqlite":
+        sizes = known
+    else:
+        query = (
+            "SELECT s.tbl_name, sum(d.pageno) * (SELECT page_size FROM pragma_page_size) "
+            "FROM dbstat d JOIN sqlite_schema s ON s.name = d.name WHERE d.aggregate = TRUE GROUP BY s.tbl_name"
+        )
+        try:
+            sizes = {name: int(size) for name, size in conn.exec_driver_sql(query)}
+        except Exception:  # built without it
+            return []
+    return sorted((item for item in sizes.items() if item[1] > 1 << 20), key=lambda item: -item[1])
+
+
+def _overlapping(conn: Connection, first_slice: int, n: int, resource: str | None = None) -> None:
+    queries.jobs_overlapping(conn, first_slice * SLICE_NS, (first_slice + n) * SLICE_NS, resource)
+
+
+def _job_list(conn: Connection, order: str) -> None:
+    rows, _ = queries.list_jobs(conn, order=order, limit=50)
+    details.get_io_volumes(conn, [row.key for row in rows])
+
+
+def _job_page(conn: Connection, key: int) -> None:
+    """What the page and its plots read (web/pages/job.py)."""
+    job = queries.get_job(conn, key)
+    assert job is not None  # noqa: S101
+    queries.get_processes(conn, key)
+    details.get_record(conn, key)
+    details.get_totals(conn, key)
+    details.get_access(conn, key)
+    queries.get_functions(conn, key)
+    frames = read_frames(conn, job)
+    read_loss(conn, job)
+    read_background(conn, job, frames)
+
+
+def _times(engine: Engine, ask: Callable[[Connection], object], rounds: int = ROUNDS) -> list[float]:
+    """Milliseconds of each round; the first, which warms caches, is left out."""
+    out = []
+    for _ in range(rounds + 1):
+        begin = time.perf_counter()
+        with reading(engine) as conn:
+            ask(conn)
+        out.append((time.perf_counter() - begin) * 1e3)
+    return out[1:]
+
+
+def _figures(name: str, times: list[float], target: float) -> Iterator[Figure]:
+    yield Figure(f"{name}, median", float(np.median(times)), "ms", target)
+    yield Figure(f"{name}, 95 of 100", float(np.percentile(times, 95)), "ms", target)

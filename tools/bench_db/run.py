@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""How fast the database is on a simulated month of a 5000-node system: JSON lines of name, value, unit, target.
+
+Rates should be at least their target, times at most. docs/performance.md has the figures and says what is simulated.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from fill import fill
+from measure import Figure, measure_loading, measure_queries, measure_sizes
+from site_month import Placed, Site, make_site
+
+from crosswind.db.connection import open_database
+
+MOST_LOADED = 300  # jobs of the month that go through the loader
+LARGE_CELLS = 100_000
+TARGET = 400_000
+
+
+@click.command(help=__doc__)
+@click.option("--postgresql", is_flag=True, help="On a PostgreSQL server that is started for it, not on SQLite.")
+@click.option(
+    "--scale", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Share of the jobs; 0: nothing to do."
+)
+@click.option("--seed", default=1, show_default=True, help="Of all that is random.")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=lambda: Path(tempfile.gettempdir()),
+    help="Where the database lies.",
+)
+def main(postgresql: bool, scale: float, seed: int, folder: Path) -> None:
+    """Fill a database and measure."""
+    if scale == 0:
+        return
+    missed = 0
+    with _server(folder) if postgresql else _file(folder) as url:
+        for figure in measure(url, make_site(scale, seed)):
+            line = figure.to_json()
+            print(json.dumps({**line, "name": f"{url.partition(':')[0]}: {line['name']}"}), flush=True)
+            missed += is_missed(figure)
+    print(f"{missed} targets missed", file=sys.stderr)
+
+
+@contextmanager
+def _file(folder: Path) -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="crosswind-bench-", dir=folder) as place:
+        yield f"sqlite:///{place}/month.db"
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[str]:
+    sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
+    from support.postgresql import NoServer, private_server
+
+    try:
+        with private_server(("shared_buffers=512MB", "max_wal_size=4GB"), folder) as url:
+            yield f"{url}/postgres"
+    except NoServer as error:
+        raise click.ClickException(str(error)) from error
+
+
+def measure(url: str, site: Site) -> Iterator[Figure]:
+    """All figures, on an empty database."""
+    begin = time.perf_counter()
+    engine = open_database(url)
+    fill(engine, site)
+    yield Figure("filling the month", time.perf_counter() - begin, "s")
+    yield from measure_sizes(engine, site)
+    yield from measure_queries(engine, site)
+    every = max(1, len(site.jobs) // MOST_LOADED)
+    large = [job for job in site.jobs if job.cells > LARGE_CELLS] or sorted(site.jobs, key=lambda job: job.cells)
+    yield from measure_loading(engine, renumbered(large[-10:], 1), "large jobs into the month", TARGET)
+    yield from measure_loading(engine, renumbered(site.jobs[::every], 2), "jobs of all sizes into the month", None)
+    engine.dispose()
+
+
+def renumbered(jobs: Sequence[Placed], times: int) -> list[Placed]:
+    """The same jobs once more, under other ids."""
+    return [replace(job, number=job.number + times * 10_000_000) for job in jobs]
+
+
+def is_missed(figure: Figure) -> bool:
+    """Whether a figure is on the wrong side of its target."""
+    if figure.target is None:
+        return False
+    return figure.value < figure.target if figure.unit.endswith("/s") else figure.value > figure.target
+
+
+if __name__ == "__main__":
+    main()
