@@ -22,11 +22,11 @@ struct xw_config {
                                  length, and there only while the options are read */
     const char *skip_site;    /* CROSSWIND_SKIP_SITE: the same, of the site; a user's list does not replace it */
     char job_id[64];          /* of CROSSWIND_JOB_ID or the batch system's variable */
-    char step_id[64]; /* of CROSSWIND_STEP_ID or the launcher's variables: name_step in config.c */
-    int run;          /* SLURM_RESTART_COUNT: how often the job was queued again and started anew */
-    int array_index;  /* LSB_JOBINDEX: elements of an array of LSF have one job id; 0: none */
-    int rank;      /* of the launcher's variable; -1: none */
-    int ranks;     /* 0: unknown */
+    char step_id[64];         /* of CROSSWIND_STEP_ID or the launcher's variables: name_step in config.c */
+    int run;                  /* SLURM_RESTART_COUNT: how often the job was queued again and started anew */
+    int array_index;          /* LSB_JOBINDEX: elements of an array of LSF have one job id; 0: none */
+    int rank;                 /* of the launcher's variable; -1: none */
+    int ranks;                /* 0: unknown */
     int no_helper; /* never start the helper: the process began under seccomp, or with other rights than its user's */
     char omp_num_threads[32]; /* OMP_NUM_THREADS: what the user asked for, beside what was used */
     char url[128];            /* CROSSWIND_URL: where the site's dashboard is, for the digest; %j is the job id */
