@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,15 +67,13 @@ def measure_queries(engine: Engine, site: Site, seed: int = 1) -> Iterator[Figur
         job = site.jobs[int(rng.integers(len(site.jobs)))]
         return job.hosts[0]
 
+    def a_day(conn: Connection, resource: str) -> None:
+        queries.get_background(conn, [resource], None, some_slice(), DAY_SLICES, SLICE_NS)
+
     for resource in ("fs:net", "net"):
-        times = _times(
-            engine,
-            lambda conn, name=resource: queries.get_background(conn, [name], None, some_slice(), DAY_SLICES, SLICE_NS),
-        )
+        times = _times(engine, partial(a_day, resource=resource))
         yield from _figures(f"background of a day, {resource}, all its metrics", times, 50)
-    times = _times(
-        engine, lambda conn: queries.get_background(conn, [f"cpu@{host()}"], None, some_slice(), DAY_SLICES, SLICE_NS)
-    )
+    times = _times(engine, lambda conn: a_day(conn, f"cpu@{host()}"))
     yield from _figures("background of a day, CPU of one node", times, 50)
     times = _times(engine, lambda conn: _overlapping(conn, some_slice(), 900))
     yield from _figures("jobs overlapping an hour", times, 50)
@@ -88,7 +87,7 @@ def measure_queries(engine: Engine, site: Site, seed: int = 1) -> Iterator[Figur
     yield Figure("the largest job, nodes", len(job.hosts), "nodes")
     yield Figure("the largest job, process-slices", job.cells, "process-slices")
     for order in ("-start", "-interference", "-duration", "command"):
-        times = _times(engine, lambda conn, by=order: _job_list(conn, by))
+        times = _times(engine, partial(_job_list, order=order))
         yield from _figures(f"list of jobs by {order}", times, 50)
     times = _times(engine, lambda conn: queries.find_jobs(conn, str(1_000_000 + job_key())))
     yield from _figures("a job by its id", times, 50)
