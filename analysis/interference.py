@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.analysis import robust, thesis
+from crosswind.analysis.by_rank import middle_estimate, rank_tables
 from crosswind.analysis.cautions import general_cautions, run_delay_cautions
 from crosswind.analysis.errors import InputError
 from crosswind.analysis.features import SegmentFeatures, segment_features
@@ -37,9 +38,15 @@ def estimate(table: SegmentTable, method: str = DEFAULT_METHOD) -> Estimate:
         raise InputError(f"no method {method!r}; there are: {', '.join(sorted(METHODS))}")
     if "dur_us" not in table.columns:
         raise InputError("the segments have no durations (dur_us)")
-    features = segment_features(table)
-    found = _assemble(method, features, METHODS[method](features))
+    tables = rank_tables(table) if table.from_call_sites.any() else [table]
+    judged = [_judge(t, method) for t in tables]
+    found = middle_estimate(judged) if table.from_call_sites.any() else judged[0]
     return dataclasses.replace(found, notes=found.notes + _early_ends(table))
+
+
+def _judge(table: SegmentTable, method: str) -> Estimate:
+    features = segment_features(table)
+    return _assemble(method, features, METHODS[method](features))
 
 
 def estimate_profile(profile: Profile, method: str = DEFAULT_METHOD) -> Estimate:
