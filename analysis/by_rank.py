@@ -16,7 +16,7 @@ from crosswind.profile.segments import SegmentTable
 
 __all__ = ["middle_estimate", "rank_tables"]
 
-_MOST_RANKS = 15  # that are judged; evenly chosen among those that are there
+_MOST_RANKS = 5  # that are judged; evenly chosen among those that are there
 
 
 def rank_tables(table: SegmentTable) -> list[SegmentTable]:
