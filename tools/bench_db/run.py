@@ -21,6 +21,7 @@ from measure import Figure, measure_loading, measure_queries, measure_sizes
 from site_month import Placed, Site, make_site
 
 from crosswind.db.connection import open_database
+from crosswind.db.upkeep import vacuum
 
 MOST_LOADED = 300  # jobs of the month that go through the loader
 LARGE_CELLS = 100_000
@@ -77,6 +78,8 @@ def measure(url: str, site: Site) -> Iterator[Figure]:
     engine = open_database(url)
     fill(engine, site)
     yield Figure("filling the month", time.perf_counter() - begin, "s")
+    if engine.dialect.name == "postgresql":
+        vacuum(engine)  # as the server does by itself after a while
     yield from measure_sizes(engine, site)
     yield from measure_queries(engine, site)
     every = max(1, len(site.jobs) // MOST_LOADED)
