@@ -1,4 +1,4 @@
-"""One cluster for all tests of a session."""
+"""A fresh cluster for each file of tests: it is there in a second."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from support.databases import postgresql_server
 __all__ = ["cluster", "postgresql_server"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with running_cluster("slice=500ms digest=off") as running:
         yield running
