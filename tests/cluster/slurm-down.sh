@@ -23,9 +23,9 @@ for pid_file in "$state"/run/init-*.pid; do
   [ -e "$pid_file" ] || continue
   name=${pid_file##*/init-}
   name=${name%.pid}
-  # a pid can be reused: only what still lives in the node's network
-  [ "/proc/$(cat "$pid_file")/ns/net" -ef "/run/netns/cw-$name" ] || rm -f "$pid_file"
-  [ ! -e "$pid_file" ] || kill -9 "$(cat "$pid_file")" # process 1 of the node: all others die with it
+  pid=$(cat "$pid_file")
+  # Process 1 of the node: all others die with it. A pid can be reused: only what was started for this cluster.
+  if [ -n "$pid" ] && grep -qsaF "$state" "/proc/$pid/cmdline"; then kill -9 "$pid"; fi
   rm -f "$pid_file"
   ip netns del "cw-$name" 2>/dev/null
   ip link del "cwv-$name" 2>/dev/null
