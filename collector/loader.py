@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -19,6 +20,7 @@ from crosswind.collector.loading import (
     File,
     Loading,
     checked_evaluation,
+    evaluate_whole,
     name_of,
 )  # fmt: skip
 from crosswind.collector.spool import find_spools, remove_unfinished
@@ -95,7 +97,11 @@ def load_profile_file(
         evaluation = checked_evaluation(profile, evaluate)
     except NO_ESTIMATE:
         evaluation = None
-    return load_profile(engine, profile, evaluation=evaluation, cluster=cluster)
+    result = load_profile(engine, profile, evaluation=evaluation, cluster=cluster)
+    if result.is_joined and evaluate:
+        with suppress(*NO_ESTIMATE):
+            evaluate_whole(engine, result.job_key, evaluate)
+    return result
 
 
 def _may_run(file: File, machine: Machine) -> bool:

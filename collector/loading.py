@@ -13,7 +13,9 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DataError
 
 from crosswind.collector.claim import Claims
-from crosswind.db import DatabaseError, Evaluation, RefusedProfile, load_profile
+from crosswind.db import DatabaseError, Evaluation, RefusedProfile, load_profile, reading
+from crosswind.db.queries import get_digest, get_profile
+from crosswind.db.store import store_evaluation
 from crosswind.profile.errors import FormatError, printable
 from crosswind.profile.merge import merge_files
 from crosswind.profile.model import Profile
@@ -21,7 +23,10 @@ from crosswind.profile.short import ShortLog
 from crosswind.profile.spool import SpoolFile
 from crosswind.profile.steps import StepKey, group_by_step, read_spools
 
-__all__ = ["NO_ESTIMATE", "CollectReport", "Evaluate", "File", "LoadedStep", "Loading", "checked_evaluation", "name_of"]
+__all__ = [
+    "NO_ESTIMATE", "CollectReport", "Evaluate", "File", "LoadedStep", "Loading", "checked_evaluation", "evaluate_whole",
+    "name_of",
+]  # fmt: skip
 
 Evaluate = Callable[[Profile], Evaluation | None]
 File = SpoolFile | ShortLog
@@ -66,6 +71,16 @@ def checked_evaluation(profile: Profile, evaluate: Evaluate | None) -> Evaluatio
     if found is not None:
         json.dumps(found.document, allow_nan=False)
     return found
+
+
+def evaluate_whole(engine: Engine, job_key: int, evaluate: Evaluate) -> None:
+    """Make and store the estimate of a job from all that the database has of it. Raises one of NO_ESTIMATE,
+    DatabaseError.
+    """
+    with reading(engine) as conn:
+        digest, profile = get_digest(conn, job_key), get_profile(conn, job_key)
+    if digest is not None and profile is not None:
+        store_evaluation(engine, job_key, checked_evaluation(profile, evaluate), digest)
 
 
 class Loading:
@@ -158,6 +173,8 @@ class Loading:
             if isinstance(error.__cause__, DataError):  # it will never take these values
                 return f"is not accepted by the database ({error})", "impossible"
             raise
+        if result.is_joined and evaluate:
+            self._evaluate_whole(result.job_key, evaluate, profile)
         job, newest = profile.job, max(_newest_ns(file) for file in files)
         n = len(profile.processes)
         self.report.loaded.append(
@@ -183,6 +200,13 @@ class Loading:
         except NO_ESTIMATE as error:
             self.report.notes.append(f"{profile.job.id}.{profile.job.step} has no estimate: {error}")
             return None
+
+    def _evaluate_whole(self, job_key: int, evaluate: Evaluate, part: Profile) -> None:
+        """The estimate of a job whose ranks came in parts."""
+        try:
+            evaluate_whole(self.engine, job_key, evaluate)
+        except NO_ESTIMATE as error:
+            self.report.notes.append(f"{part.job.id}.{part.job.step} has no estimate: {error}")
 
     def _shown(self, path: Path) -> str:
         """Where a file lay, for reports and databases: users choose names with any bytes in them."""

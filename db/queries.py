@@ -30,6 +30,7 @@ __all__ = [
     "get_background",
     "get_background_sum",
     "get_covered",
+    "get_digest",
     "get_frames",
     "get_functions",
     "get_job",
@@ -40,6 +41,7 @@ __all__ = [
     "jobs_overlapping",
     "list_jobs",
     "locked_blocks",
+    "locked_digest",
     "locked_job",
     "lost_time_row",
     "metric_ids",
@@ -384,6 +386,18 @@ def locked_job(conn: Connection, cluster: str, job_id: str, step: str, uid: int)
     columns = (j.key, j.digest, j.fed, j.estimate, j.first_slice, j.slice_ns, j.n_slices, j.detail)
     same = (j.cluster == cluster, j.job_id == job_id, j.step == step, j.uid == uid)
     return conn.execute(select(*columns).where(*same).with_for_update()).one()
+
+
+def locked_digest(conn: Connection, job_key: int) -> str | None:
+    """The digest of what is loaded of a job, held until the transaction ends; None: no such job."""
+    return conn.execute(
+        select(schema.job.c.digest).where(schema.job.c.key == job_key).with_for_update()
+    ).scalar_one_or_none()
+
+
+def get_digest(conn: Connection, job_key: int) -> str | None:
+    """The digest of what is loaded of a job: another one, another content. None: no such job."""
+    return conn.execute(select(schema.job.c.digest).where(schema.job.c.key == job_key)).scalar_one_or_none()
 
 
 def lost_time_row(conn: Connection, job_key: int) -> dict[str, Any] | None:

@@ -40,11 +40,14 @@ _Changes = dict[tuple[str, Column, int, int], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class LoadResult:
-    """What loading did. loaded: whether the database changed; slices: how many the job step spans now."""
+    """What loading did. loaded: whether the database changed; slices: how many the job step spans now. is_joined: its
+    segments are those of this profile and of what was there together, and nothing is stored of their interference.
+    """
 
     job_key: int
     loaded: bool
     slices: int
+    is_joined: bool = False
 
 
 def load_profile(
@@ -71,10 +74,15 @@ def load_profile(
         return LoadResult(key, True, profile.n_slices)
 
 
-def store_evaluation(engine: Engine, job_key: int, evaluation: Evaluation | None) -> None:
-    """Replace what is stored of the interference of a job that is there."""
+def store_evaluation(engine: Engine, job_key: int, evaluation: Evaluation | None, digest: str) -> bool:
+    """Replace what is stored of the interference of a job. Nothing happens, and False is returned, if the job is no
+    longer the one of that digest: who changed it stores what belongs to it.
+    """
     with writing(engine) as conn:
+        if queries.locked_digest(conn, job_key) != digest:
+            return False
         _write_evaluation(conn, job_key, evaluation)
+        return True
 
 
 def _merge(
@@ -94,9 +102,12 @@ def _merge(
     both = union(old, profile)
     if both is old:
         return LoadResult(held.key, False, old.n_slices)
+    is_joined = both.segments is not profile.segments and both.segments is not old.segments
     if both is not profile:
         check_profile(both)
         rows = rows_of(both, rows.job["cluster"])
+        if rows.digest == held.digest:  # a part that is there already; who loaded it may have died before the estimate
+            return LoadResult(held.key, False, old.n_slices, is_joined and held.estimate is None)
         changes = _contribution(both, rows.job["fed"])
     for block, values in _contribution(old, held.fed).items():
         changes[block] = changes.get(block, 0) - values
@@ -107,9 +118,9 @@ def _merge(
     for table in _PARTS:
         conn.execute(delete(table).where(table.c.job_key == held.key))
     _write(conn, held.key, rows, changes)
-    if both.segments is profile.segments:  # else what is stored is of the segments that stay
-        _write_evaluation(conn, held.key, evaluation)
-    return LoadResult(held.key, True, both.n_slices)
+    if both.segments is not old.segments:  # else what is stored is of the segments that stay
+        _write_evaluation(conn, held.key, None if is_joined else evaluation)
+    return LoadResult(held.key, True, both.n_slices, is_joined)
 
 
 def _start_ns(rows: Rows) -> int:

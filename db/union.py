@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.db.errors import RefusedProfile
+from crosswind.profile.join_segments import join_segments
 from crosswind.profile.model import Column, Process, Profile
-from crosswind.profile.segments import SegmentTable
 
 __all__ = ["union"]
 
@@ -116,7 +116,7 @@ def _assemble(old: Profile, new: Profile, chosen: list[_Source]) -> Profile:
         totals=per_process(lambda p: p.totals),
         functions=per_process(lambda p: p.functions),
         access=per_process(lambda p: p.access),
-        segments=_larger(old.segments, new.segments),
+        segments=join_segments(old.segments, new.segments),
         clock=wider.clock,
         lost=dict(sum((Counter(p.lost) for p in processes), Counter())),
         dropped_files=tuple(sorted({*old.dropped_files, *new.dropped_files})),
@@ -128,10 +128,3 @@ def _assemble(old: Profile, new: Profile, chosen: list[_Source]) -> Profile:
 def _columns(old: Profile, new: Profile) -> tuple[Column, ...]:
     columns = {c.name: c for c in (*old.columns, *new.columns)}
     return tuple(sorted(columns.values(), key=lambda c: (c.id, c.name)))
-
-
-def _larger(old: SegmentTable | None, new: SegmentTable | None) -> SegmentTable | None:
-    """The table that holds more segments and ranks: tables of parts have no common numbering, so they are not mixed."""
-    if old is None or new is None:
-        return old or new
-    return old if old.valid.sum() > new.valid.sum() else new

@@ -34,18 +34,15 @@ def evaluate(profile: Profile) -> Evaluation | None:
 
 def evaluate_again(engine: Engine) -> Iterator[str]:
     """Make and store the estimate of every job in a database anew; yields a line about each that failed."""
+    from crosswind.collector.loading import evaluate_whole
     from crosswind.db import queries, reading
     from crosswind.db.errors import DatabaseError
-    from crosswind.db.store import store_evaluation
 
     with reading(engine) as conn:
         keys = queries.job_keys(conn)
     for key in keys:
         try:
-            with reading(engine) as conn:
-                profile = queries.get_profile(conn, key)
-            if profile is not None:
-                store_evaluation(engine, key, evaluate(profile))
+            evaluate_whole(engine, key, evaluate)
         except (DatabaseError, ValueError) as error:  # one damaged job does not keep the others out
             yield f"job {key} keeps what was stored: {error}"
 

@@ -81,9 +81,13 @@ def test_it_is_laid_on_the_slices_of_a_job_that_grew(first, n, expected):
 
 def test_it_goes_with_its_job_and_with_its_estimate(engine):
     key = load_profile(engine, make_lammps(), evaluation=evaluation([1])).job_key
-    store_evaluation(engine, key, None)
+    with reading(engine) as conn:
+        digest = queries.get_digest(conn, key)
+    assert store_evaluation(engine, key, None, digest)
     assert stored(engine, key) is None
-    store_evaluation(engine, key, evaluation([1]))
+    assert not store_evaluation(engine, key, evaluation([1]), "of another content")
+    assert stored(engine, key) is None
+    assert store_evaluation(engine, key, evaluation([1]), digest)
     with writing(engine) as conn:
         conn.execute(schema.job.delete().where(schema.job.c.key == key))
         assert conn.execute(select(func.count()).select_from(schema.lost_time)).scalar_one() == 0

@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from crosswind.db import Evaluation, RefusedProfile, load_profile, queries, reading, resources, schema
 from crosswind.profile.model import Clock, Column
-from support.profiles import SLICE_NS, make_lammps, make_profile, make_writer
+from support.profiles import SLICE_NS, make_lammps, make_profile, make_writer, part_of
 
 from .comparing import assert_same_profile
 
@@ -35,19 +35,8 @@ def background(engine, profile, names):
 
 
 def rows_taken(profile, rows):
-    """The part of a profile that one node would deliver: some of its processes."""
-    rows = list(rows)
-    return replace(
-        profile,
-        processes=tuple(profile.processes[i] for i in rows),
-        slices={n: v[rows] for n, v in profile.slices.items()},
-        totals={n: v[rows] for n, v in profile.totals.items()},
-        functions={n: v[rows] for n, v in profile.functions.items()},
-        access={n: v[rows] for n, v in profile.access.items()},
-        covered_ns=profile.covered_ns[rows],
-        partial=profile.partial[rows],
-        segments=None,
-    )
+    """The part of a profile that one node would deliver: some of its processes, without segments."""
+    return replace(part_of(profile, rows), segments=None)
 
 
 def cut(profile, n_slices):

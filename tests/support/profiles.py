@@ -6,7 +6,8 @@ slice is `rates[name]` per second times the slice, segments last `segment_ms` bu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,6 +201,30 @@ def make_writer(**changes: object) -> Profile:
         "rates": WRITER_RATES, "factor": factor,
     }  # fmt: skip
     return make_profile(**defaults | changes)
+
+
+def part_of(profile: Profile, rows: Iterable[int]) -> Profile:
+    """What one node would deliver of a profile: some of its processes, and the segments of their ranks."""
+    kept = list(rows)
+    processes = tuple(profile.processes[i] for i in kept)
+    return replace(
+        profile,
+        processes=processes,
+        slices={n: v[kept] for n, v in profile.slices.items()},
+        totals={n: v[kept] for n, v in profile.totals.items()},
+        functions={n: v[kept] for n, v in profile.functions.items()},
+        access={n: v[kept] for n, v in profile.access.items()},
+        covered_ns=profile.covered_ns[kept],
+        partial=profile.partial[kept],
+        segments=ranks_of(profile.segments, {p.rank for p in processes}) if profile.segments else None,
+    )
+
+
+def ranks_of(table: SegmentTable, ranks: Collection[int | None]) -> SegmentTable:
+    """The segments of some ranks."""
+    rows = [i for i, rank in enumerate(table.ranks.tolist()) if rank in ranks]
+    columns = {name: column[rows] for name, column in table.columns.items()}
+    return replace(table, ranks=table.ranks[rows], columns=columns, valid=table.valid[rows])
 
 
 def make_segments(
