@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -159,7 +160,7 @@ def _watch(url: str, seconds: int) -> list[float]:
                 frame = queries.get_frames(conn, job.key, [f"{CALLS}_calls"]).get(f"{CALLS}_calls")
                 if frame is None:
                     continue
-                closed = [int(i) + job.first_slice for i in frame.values.all(axis=0).nonzero()[0]]
+                closed = [int(i) + job.first_slice for i in np.flatnonzero(np.all(frame.values, axis=0))]
                 for index in closed:
                     lag = time.time() - (index + 1) * SLICE_NS / 1e9
                     if lag > 0:
