@@ -76,7 +76,7 @@ def _figures(estimate: Estimate, kinds: dict[str, float]) -> list[str]:
     if estimate.interval_pct is not None:
         low, high = estimate.interval_pct
         lines.append(
-            f"The loss lies between {low:.1f} and {high:.1f} %, if the segments that were taken for undisturbed were so."
+            f"The loss lies between {low:.1f} and {high:.1f} %, if the segments taken for undisturbed were so."
         )
     lost = kinds_text(kinds)
     lines += [f"Lost in: {lost}."] if lost else []
