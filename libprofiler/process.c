@@ -29,6 +29,7 @@ enum { PUBLISHING = 1, PUBLISHED = 2, PUBLISH_TIMEOUT_NS = 1000000000 };
 enum {
     CALIBRATION_NS = 20000,
     MIN_FREE_BLOCKS = 4,
+    KEPT_CHUNKS = 8, /* of the chunk table, for threads and slices */
     SLICE_LOG_STEP = 65536,
     SLICE_LOG_MAX_STEP = 1048576,
     SEGMENT_LOG_STEP = 65536,
@@ -221,8 +222,9 @@ void xw_process_make_segment_room(struct xw_process *process)
         return;
     if (!xw_spool_area(spool, XW_CHUNK_ROWS))
         xw_spool_grow(spool, XW_CHUNK_ROWS, XW_ROWS_SIZE);
-    if (xw_log_room(spool, &spool->blocks) < XW_SEGMENT_LOW_WATER ||
-        xw_segment_store_wants_room(&process->segment_store))
+    const uint64_t room = xw_log_room(spool, &spool->blocks);
+    const uint64_t wanted = xw_segment_store_wanted_room(&process->segment_store);
+    if ((room < XW_SEGMENT_LOW_WATER || room < wanted) && spool->header->n_chunks < XW_MAX_CHUNKS - KEPT_CHUNKS)
         xw_spool_grow(spool, XW_CHUNK_BLOCKS,
                       chunk_step(spool, XW_CHUNK_BLOCKS, SEGMENT_LOG_STEP, SEGMENT_LOG_MAX_STEP));
 }

@@ -54,14 +54,15 @@ struct xw_segment_store {
     uint32_t mixes;                /* neighbours of different kinds merge too */
     uint32_t level_bytes;          /* of its blocks */
     uint64_t level_rows, level_cuts;
-    uint64_t wanted_room; /* what a block needed that found none; 0: room is there */
+    uint64_t wanted_room; /* a block found none: it wants as much or more in the log; 0: it had room */
     struct xw_segment_block block;
 };
 
-/* Whether a block, an uncommonly large one, found no room for itself. Any thread. */
-static inline int xw_segment_store_wants_room(const struct xw_segment_store *store)
+/* How much room in the log a block that found none waits for; 0: none waits. It says so until a block is written, which
+ * may be long after there is room. Any thread. */
+static inline uint64_t xw_segment_store_wanted_room(const struct xw_segment_store *store)
 {
-    return __atomic_load_n(&store->wanted_room, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&store->wanted_room, __ATOMIC_RELAXED);
 }
 
 /* Take a finished segment. */

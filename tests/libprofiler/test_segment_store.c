@@ -285,6 +285,50 @@ static void test_what_finds_no_room_is_counted(void **state)
     assert_int_equal(spool->header->lost[XW_LOST_SEGMENTS], 1000 - XW_BLOCK_ROWS);
 }
 
+static uint32_t n_block_chunks(void)
+{
+    const struct xw_spool_header *header = xw_process->spool.header;
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < header->n_chunks; c++)
+        n += header->chunk[c].kind == XW_CHUNK_BLOCKS;
+    return n;
+}
+
+/* A block that found no room may not come back for long. */
+static void test_room_is_made_once(void **state)
+{
+    (void)state;
+    begin_program(FEED_SAME);
+    struct xw_spool *spool = &xw_process->spool;
+    while (xw_log_begin(spool, &spool->blocks, 1) >= 0)
+        spool->blocks.used = spool->blocks.size;
+    for (int i = 0; i < 1000; i++)
+        add_next();
+    const uint32_t before = n_block_chunks();
+    for (int i = 0; i < 10; i++)
+        feed_make_room();
+    assert_int_equal(n_block_chunks(), before + 1);
+}
+
+/* However many blocks there are, slices and threads find entries in the chunk table. */
+static void test_blocks_leave_chunks_for_others(void **state)
+{
+    (void)state;
+    begin_program(FEED_SAME);
+    struct xw_spool *spool = &xw_process->spool;
+    const uint32_t n = spool->header->n_chunks;
+    while (spool->header->n_chunks < XW_MAX_CHUNKS - 9)
+        spool->header->chunk[spool->header->n_chunks++].kind = 0; /* as if they were there */
+    for (int i = 0; i < 10; i++) {
+        while (xw_log_begin(spool, &spool->blocks, 1) >= 0)
+            spool->blocks.used = spool->blocks.size;
+        feed_make_room();
+    }
+    assert_int_equal(spool->header->n_chunks, XW_MAX_CHUNKS - 8);
+    assert_true(xw_spool_grow(spool, XW_CHUNK_SLICES, 4096));
+    spool->header->n_chunks = n;
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -332,6 +376,8 @@ int main(void)
         cmocka_unit_test_setup(test_call_sites_between_collectives, start_over),
         cmocka_unit_test_setup(test_collectives_and_call_sites_that_alternate, start_over),
         cmocka_unit_test_setup(test_what_finds_no_room_is_counted, start_over),
+        cmocka_unit_test_setup(test_room_is_made_once, start_over),
+        cmocka_unit_test_setup(test_blocks_leave_chunks_for_others, start_over),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
