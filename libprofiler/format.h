@@ -205,6 +205,7 @@ struct xw_segment_slot_head {
     uint32_t signature; /* hash of all call sites in it, the sum over merged ones */
 };
 #define XW_SITE_BITS 31
+#define XW_MAX_WORLD (UINT64_C(1) << 32) /* rows end below it */
 #define XW_ROW_WEIGHT 0x9e3779b97f4a7c15u
 
 /*

@@ -113,7 +113,8 @@ void xw_mpi_started(const char *kind, int rank, int ranks)
 void xw_mpi_ending(unsigned function)
 {
     xw_segment_finish(function);
-    xw_papi_stop();
+    if (!xw_is_sealed())
+        xw_papi_stop();
 }
 
 /* --- end --- */

@@ -7,6 +7,10 @@
 #include "process.h"
 
 enum { CLOCK_OF_THREAD = 3, SHORT_COLLECTIVE_NS = 10000, SHORT_STRETCH_NS = 100000, CPU_READING_MAX_AGE_NS = 1000000 };
+enum { EMPTY_ONE_BY_ONE = 64, EMPTY_TOGETHER = 1 << 20 };
+
+/* The site numbers of a file have 31 bits. A segment has at most 2^16 passages (recurring.c): none reaches the end. */
+#define LAST_SITE ((UINT64_C(1) << XW_SITE_BITS) - (UINT64_C(1) << 17))
 
 /* --- call sites --- */
 
@@ -20,14 +24,32 @@ void xw_segment_site(unsigned function, const void *return_address)
 
 /* --- readings --- */
 
-/* The process, if the calling thread is the one whose segments these are. */
+/* The block whose thread owns the segments; NULL: there are none now, as after MPI_Finalize and in a forked child. */
+static struct xw_thread_block *owner(const struct xw_process *process)
+{
+    return process ? __atomic_load_n(&process->segments.block, __ATOMIC_RELAXED) : NULL;
+}
+
+static void set_owner(struct xw_process *process, struct xw_thread_block *block)
+{
+    __atomic_store_n(&process->segments.block, block, __ATOMIC_RELAXED);
+}
+
+/*
+ * The process, if the calling thread is the one whose segments these are. Who goes on from here takes the block from
+ * xw_thread: a signal handler may end the segments meanwhile.
+ */
 static struct xw_process *mine(void)
 {
     struct xw_process *process = xw_process;
-    return process && xw_has_own_block() && process->segments.block == xw_thread.block ? process : NULL;
+    const struct xw_thread_block *block = owner(process);
+    return block && xw_has_own_block() && block == xw_thread.block ? process : NULL;
 }
 
 int xw_segment_is_mine(void) { return mine() != NULL; }
+int xw_segment_is_anyones(void) { return owner(xw_process) != NULL; }
+
+static uint64_t rise(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
 static uint64_t p2p_ticks(const struct xw_thread_block *block)
 {
@@ -52,10 +74,10 @@ static void sum_posix(struct xw_thread_block *block, struct xw_quad *sum)
         }
 }
 
-/* What the owner's counters say now, in the terms of a segment. */
+/* What the counters of the calling thread, the owner, say now, in the terms of a segment. */
 static void read_counters(struct xw_segments *segments, struct xw_segment_reading *now)
 {
-    struct xw_thread_block *block = segments->block;
+    struct xw_thread_block *block = xw_thread.block;
     const struct xw_quad *posix = &segments->posix;
     sum_posix(block, &segments->posix);
     const struct xw_quad *p2p = &block->group[XW_G_MPI_P2P], *wait = &block->group[XW_G_MPI_WAIT];
@@ -81,18 +103,20 @@ static void read_counters(struct xw_segments *segments, struct xw_segment_readin
 /*
  * CPU time and processor counters where computation ends or begins. Reading a thread's CPU clock is a system call that
  * takes longer than many collectives. A stretch too short to have lost the processor in has run all the time: there its
- * CPU time is `estimate_ns`. Every millisecond at least the clock is read, so that estimates do not add up.
+ * CPU time is `estimate_ns`. Every millisecond at least the clock is read, so that estimates do not add up. Once the
+ * process is sealed nothing is read any more: each stretch counts as run all the time, counters stand still.
  */
 static void read_processor(struct xw_segments *segments, struct xw_processor_reading *now, uint64_t estimate_ns,
                            int read_clock)
 {
-    if (read_clock) {
+    const int sealed = xw_is_sealed();
+    if (read_clock && !sealed) {
         now->cpu_ns = xw_clock_ns(CLOCK_OF_THREAD);
         segments->cpu_read_tick = xw_tick();
     } else {
         now->cpu_ns = estimate_ns;
     }
-    if (segments->has_counters && !xw_papi_read(now->counters))
+    if (segments->has_counters && (sealed || !xw_papi_read(now->counters)))
         segments->has_counters = 0;
 }
 
@@ -103,7 +127,7 @@ void xw_segment_start(void)
         return;
     struct xw_segments *segments = &process->segments;
     segments->has_counters = xw_papi_start(xw_perf_parse(xw_config.events)) != 0;
-    segments->block = xw_thread.block;
+    set_owner(process, xw_thread.block);
     xw_call_sites_modules_changed();
     read_processor(segments, &segments->processor_begin, 0, 1);
     segments->processor_end = segments->processor_begin;
@@ -119,20 +143,19 @@ void xw_segment_boundary(void)
         return;
     struct xw_segments *segments = &process->segments;
     segments->boundary_tick = xw_tick();
-    segments->boundary_p2p_ticks = p2p_ticks(segments->block);
-    const uint64_t stretch_ns = xw_ticks_to_ns(segments->boundary_tick - segments->begin.tick);
+    segments->boundary_p2p_ticks = p2p_ticks(xw_thread.block);
+    const uint64_t stretch_ns = xw_ticks_to_ns(rise(segments->begin.tick, segments->boundary_tick));
     read_processor(segments, &segments->processor_end, segments->processor_begin.cpu_ns + stretch_ns,
                    stretch_ns >= SHORT_STRETCH_NS);
 }
 
 /* --- the finished segment --- */
 
-static uint64_t rise(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
-
 /*
  * The segment that ends with the reading `now`.
  *
- * A wait that ends a collective is communication of all, not from point to point.
+ * A wait that ends a collective is communication of all, not from point to point. A clock that goes backwards, as it
+ * may where a virtual machine moves, gives no time.
  */
 static struct xw_segment_row finished(const struct xw_segments *segments, const struct xw_segment_reading *now,
                                       unsigned function, int ended_by_site)
@@ -140,8 +163,8 @@ static struct xw_segment_row finished(const struct xw_segments *segments, const 
     const struct xw_segment_reading *begin = &segments->begin;
     const struct xw_processor_reading *from = &segments->processor_begin, *to = &segments->processor_end;
     const uint64_t sites = now->site_hash - begin->site_hash;
-    const uint64_t p2p_before = segments->boundary_p2p_ticks - begin->p2p_ticks;
-    const uint64_t waited = ended_by_site ? 0 : now->p2p_ticks - segments->boundary_p2p_ticks;
+    const uint64_t p2p_before = rise(begin->p2p_ticks, segments->boundary_p2p_ticks);
+    const uint64_t waited = ended_by_site ? 0 : rise(segments->boundary_p2p_ticks, now->p2p_ticks);
     struct xw_segment_row row = {.world = segments->world,
                                  .site = segments->site,
                                  .count = 1,
@@ -150,10 +173,10 @@ static struct xw_segment_row finished(const struct xw_segments *segments, const 
                                  .signature = (uint32_t)(sites ^ sites >> 32),
                                  .ended_by_site = (uint32_t)ended_by_site};
     uint64_t *value = row.value;
-    value[XW_SEG_DURATION] = now->tick - begin->tick;
-    value[XW_SEG_P2P_TIME] = now->p2p_ticks - begin->p2p_ticks - waited;
-    value[XW_SEG_COLL_TIME] = now->coll_ticks - begin->coll_ticks + waited;
-    value[XW_SEG_IO_TIME] = now->io_ticks - begin->io_ticks;
+    value[XW_SEG_DURATION] = rise(begin->tick, now->tick);
+    value[XW_SEG_P2P_TIME] = rise(begin->p2p_ticks + waited, now->p2p_ticks);
+    value[XW_SEG_COLL_TIME] = rise(begin->coll_ticks, now->coll_ticks) + waited;
+    value[XW_SEG_IO_TIME] = rise(begin->io_ticks, now->io_ticks);
     value[XW_SEG_CPU_TIME] = rise(xw_ticks_to_ns(p2p_before), rise(from->cpu_ns, to->cpu_ns));
     value[XW_SEG_INSTRUCTIONS] = rise(from->counters[XW_PAPI_INSTRUCTIONS], to->counters[XW_PAPI_INSTRUCTIONS]);
     value[XW_SEG_FLOPS] = rise(from->counters[XW_PAPI_FLOPS], to->counters[XW_PAPI_FLOPS]);
@@ -169,19 +192,23 @@ static struct xw_segment_row finished(const struct xw_segments *segments, const 
 /* The next segment's begin. */
 static void begin_next(struct xw_segments *segments, const struct xw_segment_reading *now)
 {
-    const uint64_t inside_ns = xw_ticks_to_ns(now->tick - segments->boundary_tick);
+    const uint64_t inside_ns = xw_ticks_to_ns(rise(segments->boundary_tick, now->tick));
     const int stale = xw_ticks_to_ns(now->tick - segments->cpu_read_tick) >= CPU_READING_MAX_AGE_NS;
     segments->begin = *now;
     read_processor(segments, &segments->processor_begin, segments->processor_end.cpu_ns + inside_ns,
                    inside_ns >= SHORT_COLLECTIVE_NS || stale);
 }
 
-/* Segments without extent, for collectives that have ended with the cut at this tick. */
+/* Segments without extent, for collectives that have ended with the cut at this tick. The first are told apart; where
+ * other threads had thousands of them, the rest are merged, so that the cut takes no longer for it. */
 static void add_empty(struct xw_process *process, unsigned function, uint64_t tick, uint32_t n)
 {
-    struct xw_segment_row row = {.count = 1, .start_tick = tick, .function = function};
-    for (uint32_t i = 0; i < n; i++) {
-        row.world = process->segments.world++;
+    struct xw_segment_row row = {.start_tick = tick, .function = function};
+    for (uint32_t done = 0; done < n; done += (uint32_t)row.count) {
+        const uint32_t left = n - done, most = done < EMPTY_ONE_BY_ONE ? 1 : EMPTY_TOGETHER;
+        row.count = left < most ? left : most;
+        row.world = process->segments.world;
+        process->segments.world += row.count;
         xw_segment_store_add(process, &row);
     }
 }
@@ -189,8 +216,10 @@ static void add_empty(struct xw_process *process, unsigned function, uint64_t ti
 void xw_segment_cut(unsigned function, uint32_t collectives)
 {
     struct xw_process *process = mine();
-    if (!process)
+    if (!process) {
+        xw_segment_missed(collectives);
         return;
+    }
     struct xw_segments *segments = &process->segments;
     struct xw_segment_reading now;
     read_counters(segments, &now);
@@ -209,7 +238,7 @@ void xw_segment_cut(unsigned function, uint32_t collectives)
 void xw_segment_missed(uint32_t collectives)
 {
     struct xw_process *process = xw_process;
-    if (process)
+    if (owner(process))
         __atomic_fetch_add(&process->segments.missed, collectives, __ATOMIC_RELAXED);
 }
 
@@ -219,9 +248,17 @@ uint32_t xw_segment_pass(unsigned function, const void *return_address)
     if (!process)
         return 0;
     const uint32_t passages = xw_recurring_pass(&process->recurring, xw_call_site(function, return_address));
-    if (passages)
-        xw_segment_boundary();
+    if (!passages || process->segments.site + passages > LAST_SITE)
+        return 0;
+    xw_segment_boundary();
     return passages;
+}
+
+/* Small enough for the rate of the tick, which becomes more exact, to change it little from one cut to the next. */
+static uint64_t ns_since_start(const struct xw_process *process, uint64_t tick)
+{
+    const struct xw_spool_header *header = process->spool.header;
+    return header ? xw_ticks_to_ns(rise(header->start.tick, tick)) : 0;
 }
 
 void xw_segment_cut_at_site(unsigned function, uint32_t passages)
@@ -236,18 +273,19 @@ void xw_segment_cut_at_site(unsigned function, uint32_t passages)
     row.count = passages;
     xw_segment_store_add(process, &row);
     segments->site += passages;
-    xw_recurring_cut(&process->recurring, xw_ticks_to_ns(now.tick));
+    xw_recurring_cut(&process->recurring, ns_since_start(process, now.tick));
     begin_next(segments, &now);
 }
 
 void xw_segment_finish(unsigned function)
 {
     struct xw_process *process = mine();
-    xw_segment_boundary();
-    xw_segment_cut(function, 1);
-    if (process)
+    if (process) {
+        xw_segment_boundary();
+        xw_segment_cut(function, 1);
         xw_segment_store_finish(process);
+    }
     __atomic_store_n(&xw_hot.watches_sites, 0, __ATOMIC_RELAXED);
     if (xw_process)
-        xw_process->segments.block = NULL;
+        set_owner(xw_process, NULL);
 }

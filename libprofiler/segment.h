@@ -2,8 +2,10 @@
  * Segments: the stretches of a bulk-synchronous run between the ends of two world-sized synchronising collectives, or,
  * where there are none for long, between two returns from a call site that recurs (recurring.h).
  *
- * They belong to the thread that called MPI_Init; the calls of other threads cut nothing. Each cut takes the difference
- * of that thread's own counters, so a segment costs no work between its ends.
+ * They belong to the thread that called MPI_Init. Each cut takes the difference of that thread's own counters, so a
+ * segment costs no work between its ends. Calls of other threads cut nothing, but their world-sized collectives are
+ * counted, and the next cut makes up for them: which thread calls one may differ from rank to rank (`omp single`), the
+ * number of the world must not.
  */
 #ifndef XW_SEGMENT_H
 #define XW_SEGMENT_H
@@ -14,17 +16,19 @@
 void xw_segment_start(void) XW_HIDDEN;
 /* Whether the calling thread is the one whose segments these are. */
 int xw_segment_is_mine(void) XW_HIDDEN;
+/* Whether there are segments, of whatever thread. */
+int xw_segment_is_anyones(void) XW_HIDDEN;
 /* Before a call that will cut: reads CPU time and processor counters where computation ends. Cheap no-op elsewhere. */
 void xw_segment_boundary(void) XW_HIDDEN;
 /*
  * After it, when it succeeded and its counts are added (after xw_leave): `collectives` world-sized ones have ended.
  *
  * Each of them ends a segment, so that ranks that complete several in one call keep step with those that complete them
- * one by one: all but the first of these segments are empty, every value 0.
+ * one by one: all but the first of these segments are empty, every value 0. In another thread: xw_segment_missed.
  */
 void xw_segment_cut(unsigned function, uint32_t collectives) XW_HIDDEN;
 /* World-sized collectives have ended where the thread that owns the segments could not cut: the next cut makes up for
- * it. Any thread. */
+ * it. Any thread; does nothing where no segments are. */
 void xw_segment_missed(uint32_t collectives) XW_HIDDEN;
 /* The last segment ends: MPI_Finalize begins. */
 void xw_segment_finish(unsigned function) XW_HIDDEN;

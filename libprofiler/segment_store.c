@@ -123,7 +123,9 @@ static int has_space(struct xw_process *process, uint64_t position)
 
 static void lose(struct xw_process *process, uint64_t segments)
 {
-    __atomic_fetch_add(&process->spool.header->lost[XW_LOST_SEGMENTS], segments, __ATOMIC_RELAXED);
+    struct xw_spool_header *header = process->spool.header;
+    if (header) /* a forked child has none */
+        __atomic_fetch_add(&header->lost[XW_LOST_SEGMENTS], segments, __ATOMIC_RELAXED);
 }
 
 /* The open row grows no more. */
@@ -189,18 +191,18 @@ static void reach(struct xw_segment_store *store, const struct xw_segment_row *r
 }
 
 /* All ranks cut here, whatever their level: at cuts of the world by their number, between them by that of the call
- * sites. */
-static int is_edge(uint64_t end, uint32_t level)
+ * sites. A row that ends several cuts at once may reach beyond such a place: it ends there, too. */
+static int is_edge(uint64_t begin, uint64_t end, uint32_t level)
 {
     const uint64_t number = end & SITES ? end & SITES : end >> XW_SITE_BITS;
-    return !(number & ((UINT64_C(1) << level) - 1));
+    return !(number & ((UINT64_C(1) << level) - 1)) || begin >> XW_SITE_BITS >> level != end >> XW_SITE_BITS >> level;
 }
 
 void xw_segment_store_add(struct xw_process *process, const struct xw_segment_row *row)
 {
     struct xw_segment_store *store = &process->segment_store;
     const uint64_t position = row->world << XW_SITE_BITS | row->site;
-    if (!have_slots(process)) {
+    if (row->world + row->count >= XW_MAX_WORLD || !have_slots(process)) {
         lose(process, row->count);
         return;
     }
@@ -211,7 +213,7 @@ void xw_segment_store_add(struct xw_process *process, const struct xw_segment_ro
     else
         open_row(store, row, position);
     reach(store, row);
-    if (is_edge(store->open_end, store->level))
+    if (is_edge(store->open.head.position, store->open_end, store->level))
         close_row(process);
     else
         write_slot(&store->slots[XW_OPEN_SLOT + (store->turn ^= 1)], &store->open);

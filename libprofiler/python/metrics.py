@@ -223,7 +223,7 @@ LOST: dict[str, str] = {
     'digest': 'digests given up because other ranks did not answer in time',
     'files': 'files that found no room in the table that tells shared ones from own ones',
     'short': 'short processes that found no room in their log (at least so many)',
-    'requests': 'nonblocking or persistent world-sized collectives beyond the 64 that are followed at a time: these end no segment',
+    'requests': "nonblocking and persistent world-sized collectives beyond the 32 of each kind that are followed at a time, and persistent ones of other threads than the segments': these end no segment",
 }
 
 ACCESS_WAYS: tuple[str, ...] = ('posix_read', 'posix_write', 'stdio_read', 'stdio_write')

@@ -95,21 +95,48 @@ static void too_many(void)
     done(MANY, 1);
 }
 
-/* Completed in another thread: the next cut counts it. */
 static void *wait_there(void *nothing)
 {
     check("MPI_Wait", MPI_Wait(&request[0], MPI_STATUS_IGNORE));
     return nothing;
 }
 
-static void elsewhere(void)
+static void *barrier_there(void *nothing)
+{
+    check("MPI_Barrier", MPI_Barrier(MPI_COMM_WORLD));
+    return nothing;
+}
+
+static void *start_and_wait_there(void *nothing)
+{
+    check("MPI_Ibarrier", MPI_Ibarrier(world, &request[0]));
+    return wait_there(nothing);
+}
+
+static void in_another_thread(void *(*work)(void *))
 {
     pthread_t thread;
-    check("MPI_Ibarrier", MPI_Ibarrier(MPI_COMM_WORLD, &request[0]));
-    pthread_create(&thread, NULL, wait_there, NULL);
+    pthread_create(&thread, NULL, work, NULL);
     pthread_join(thread, NULL);
+}
+
+/* In another thread, on each rank at other times, as with `omp single`: the next cut counts it. */
+static void elsewhere(void)
+{
+    check("MPI_Ibarrier", MPI_Ibarrier(MPI_COMM_WORLD, &request[0]));
+    in_another_thread(wait_there);
     check("MPI_Barrier", MPI_Barrier(MPI_COMM_WORLD));
     done(2, 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        const int there = (rank + round) % 3 == 0;
+        if (there)
+            in_another_thread(barrier_there);
+        else
+            barrier_there(NULL);
+        done(1, !there);
+    }
+    in_another_thread(start_and_wait_there);
+    done(1, 0);
 }
 
 #if MPI_VERSION >= 4

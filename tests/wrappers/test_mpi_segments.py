@@ -30,3 +30,14 @@ def test_world_sized_synchronising_collectives_cut(tmp_path: Path, mpi: str, ran
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)
 def test_a_collective_ends_a_segment_where_it_is_completed(tmp_path: Path, mpi: str) -> None:
     mpi_runs.check_pending(mpi_runs.run_program("mpi_pending", mpi, 3, tmp_path / "spool"))
+
+
+@pytest.mark.parametrize("mpi", mpi_runs.MPIS)
+def test_calls_that_fail_fail_as_without_the_library(tmp_path: Path, mpi: str) -> None:
+    """The same complaints to the program's error handler, and the collectives beside them are counted: 5."""
+    result = mpi_runs.run_program("mpi_mistakes", mpi, 2, tmp_path / "spool")
+    bare = mpi_runs.run(mpi, [mpi_runs.Part(2, [mpi_runs.program("mpi_mistakes", mpi)], bare=True)], tmp_path / "none")
+    assert (bare.status, bare.spools) == (0, {})
+    assert sorted(result.out.splitlines()) == sorted(bare.out.splitlines()) == ["0 5 5", "1 5 5"]
+    for spool in result.spools.values():
+        assert closed_by(spool) == ["MPI_Ibarrier"] * 5 + ["MPI_Finalize"]

@@ -9,16 +9,19 @@ def before(form: Form) -> list[str]:
     """Statements after the call was entered and before it is made."""
     function = form.function
     if function.boundary:
-        cuts = ["int cuts = call.outermost && xw_mpi_is_world_sized(comm);"]
-        if _has(form, "request"):
-            return cuts
-        return [*cuts, *_pass(function, "!cuts && "), "if (cuts)", "    xw_segment_boundary();"]
+        if _has(form, "request"):  # asked afterwards: of a bad communicator the real call complains first, and alone
+            return []
+        return [
+            "int cuts = call.outermost && xw_mpi_is_world_sized(comm);",
+            *_pass(function, "!cuts && "),
+            "if (cuts)",
+            "    xw_segment_boundary();",
+        ]
     if function.completes:
-        waits = int(not _has(form, "flag"))
         return [
             "uint64_t slots = 0;",
             "if (XW_UNLIKELY(xw_mpi_pending()) && call.outermost)",
-            f"    slots = xw_mpi_pending_find({_requests(form)}, {waits});",
+            f"    slots = xw_mpi_pending_find({_requests(form)}, {_waits(form)});",
             *_pass(function),
         ]
     if function.forgets:
@@ -36,13 +39,17 @@ def after(form: Form) -> list[str]:
     if function.boundary:
         if _has(form, "request"):
             persistent = int(_has(form, "info"))
-            return ["if (cuts && !error)", f"    xw_mpi_pending_add(request, {name}, {persistent});"]
+            return [
+                "if (call.outermost && !error && xw_mpi_is_world_sized(comm))",
+                f"    xw_mpi_pending_add(request, {name}, {persistent});",
+            ]
         return ["if (cuts && !error)", f"    xw_segment_cut({name}, 1);", *at_site]
     if function.completes:
         done = f"xw_mpi_pending_done(slots, {_completed(form)})"
+        failed = ["if (XW_UNLIKELY(slots) && error)", f"    xw_mpi_pending_failed(slots, {_requests(form)});"]
         if not function.recurs:
-            return ["if (XW_UNLIKELY(slots) && !error)", f"    {done};"]
-        return [f"if (XW_UNLIKELY(slots) && !error && {done})", "    passages = 0;", *at_site]
+            return [*failed, "if (XW_UNLIKELY(slots) && !error)", f"    {done};"]
+        return [*failed, f"if (XW_UNLIKELY(slots) && !error && {done})", "    passages = 0;", *at_site]
     if function.starts:
         return [
             "if (XW_UNLIKELY(xw_mpi_persistent()) && call.outermost && !error)",
@@ -74,9 +81,14 @@ def _requests(form: Form) -> str:
     return f"array_of_requests, xw_mpi_int({count})"
 
 
+def _waits(form: Form) -> int:
+    """Whether it returns no earlier than a request is complete: computation ends before it. Else it is a test."""
+    return int(form.function.name.startswith("MPI_Wait"))
+
+
 def _completed(form: Form) -> str:
     """The arguments in which a wait or test says what is complete."""
     where = {"flag": ["flag"], "count": ["outcount"], "indices": ["index", "array_of_indices"]}
     given = [(field, name) for field, names in where.items() for name in names if _has(form, name)]
-    inside = ", ".join(f".{field} = (const int32_t *){name}" for field, name in given)
-    return f"(struct xw_mpi_completed){{{inside or '0'}}}"
+    inside = [f".waits = {_waits(form)}", *(f".{field} = (const int32_t *){name}" for field, name in given)]
+    return f"(struct xw_mpi_completed){{{', '.join(inside)}}}"
