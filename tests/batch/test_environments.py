@@ -30,6 +30,19 @@ CASES = [  # what is there, and what LD_PRELOAD is then; {} is the library
     ({"CROSSWIND_DISABLE": "0"}, "{}"),
 ]
 
+# Words after the starter, and what they print: as LSF gives them without "%USRCMD", and in one word with it.
+COMMANDS = [
+    (("CW_A=1 2", "CW_B=3", "/bin/sh", "-c", 'printf %s "$CW_A.$CW_B"'), "1 2.3"),
+    (("cd", "/"), ""),
+    (("eval", "printf", "%s", "x"), "x"),
+    (("exec", "printf", "%s", "x y"), "x y"),
+    (("env/name=1", "x"), "ran x"),
+    (("./a program",), "ran "),
+    (("printf %s 'a b'",), "a b"),
+    (('CW_A=1; export CW_A; cd / && printf %s "$CW_A $PWD"',), "1 /"),
+    (("CW_A=2 /bin/sh -c 'printf %s \"$CW_A\"' | tr 2 3",), "3"),
+]
+
 
 class TestShell:
     """environment.sh, by way of job_starter.sh."""
@@ -68,6 +81,29 @@ class TestShell:
         environment = {"CROSSWIND_SITE_LIBRARY": "/nonexistent", "PATH": "/usr/bin:/bin"}
         output = self.run(tmp_path, environment, tmp_path / "job_starter.sh", "printf", "%s.", "a b", "$c", "*")
         assert output == "a b.$c.*."
+
+    @pytest.mark.parametrize(("words", "expected"), COMMANDS)
+    @pytest.mark.parametrize("lines", ["environment.sh", None])
+    def test_job_starter_runs_whatever_a_shell_runs(self, tmp_path, words, expected, lines):
+        """Also where environment.sh is missing."""
+        starter = tmp_path / "starter" / "job_starter.sh"
+        starter.parent.mkdir()
+        for name in filter(None, ("job_starter.sh", lines)):
+            shutil.copy(BATCH / name, starter.parent)
+        (tmp_path / "env").mkdir()
+        for program in (tmp_path / "a program", tmp_path / "env" / "name=1"):
+            program.write_text('#!/bin/sh\nprintf "ran %s" "$*"\n')
+            program.chmod(0o755)
+        environment = {"PATH": "/usr/bin:/bin", "CROSSWIND_SITE_LIBRARY": "/nonexistent"}
+        done = subprocess.run(
+            [starter, *words], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=10
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
+
+    @pytest.mark.parametrize(("words", "status"), [(("false",), 1), (("exit 7",), 7), (("no-such-program", "x"), 127)])
+    def test_job_starter_ends_as_the_command_does(self, words, status):
+        done = subprocess.run([BATCH / "job_starter.sh", *words], env={"PATH": "/usr/bin:/bin"}, capture_output=True)
+        assert done.returncode == status
 
 
 class TestPbs:
