@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from crosswind.profile import varint
 from crosswind.profile.records import MAX_VALUE, prefix, walk
-from crosswind.profile.segment_log import MAX_SITE, MAX_WORLD, SITE_BITS, SegmentLog
+from crosswind.profile.segment_log import MAX_SITE, MAX_WORLD, SITE_BITS, SegmentLog, no_rows
 
 __all__ = ["LARGEST", "read_block_chunk"]
 
-MAX_ROWS = 1 << 10  # of a block
+MAX_ROWS = 254  # of a block
 MAX_BLOCK = 1 << 16  # bytes
 MAX_WIDTH = 56  # bits of a packed step
 LARGEST = 1 << 59
-"""Value of a column; larger ones are cut off, so that sums of some stay below MAX_VALUE."""
+"""Value of a column; larger ones are cut off, so that sums of some stay below MAX_VALUE. Such a time is not known."""
 MAX_HZ = 10**12
 PREFIX = 4  # bytes that say how many bytes of numbers follow
 
@@ -124,6 +124,8 @@ def read_block_chunk(
     intact = prefix(varint.crc32c(data, starts, lengths) == crcs)
     if intact < starts.size:
         problems.append(f"{starts.size - intact} segment blocks dropped: wrong checksum")
+    if not intact:
+        return no_rows(len(units)), problems
     heads = _heads(data, starts[:intact], lengths[:intact], len(units), n_functions)
     within = np.cumsum(heads.rows * heads.good) <= most_rows
     if not within.all():
@@ -149,7 +151,7 @@ def _heads(data: NDArray[np.uint8], starts: Ints, lengths: Ints, n_fields: int, 
     n_types = cursor.take(MAX_ROWS + 1)
     cursor.good &= (n_types > 0) & (n_types <= rows)
     types = _List(*cursor.take_list(n_types, 4))
-    limits = np.array([max(n_functions, 1), 1 << 32, MAX_WORLD, MAX_SITE], dtype=np.uint64)
+    limits = np.array([n_functions, 1 << 32, MAX_WORLD, MAX_SITE], dtype=np.uint64)
     too_large, spans_nothing = (types.entries >= limits).any(axis=1), ~types.entries[:, 2:].any(axis=1)
     cursor.refuse(types.block, np.logical_or(too_large, spans_nothing))
     columns = [_column(cursor, rows) for _ in range(n_fields)]
@@ -221,9 +223,10 @@ def _rows(
         value, impossible = _values(number, column.precision[block])
         values[order, c] = value
         bad |= impossible
-    _to_units(values, units, names, heads.hz[block])
+    duration = names.index("duration") if "duration" in names else None
+    _to_units(values, units, duration, heads.hz[block])
     begin, end, impossible = _positions(heads.position[block], first, types[:, 2], types[:, 3])
-    begin_tick = _begins(heads, block, first, values[:, names.index("duration")] if "duration" in names else None)
+    begin_tick = _begins(heads, block, first, None if duration is None else values[:, duration])
     bad |= impossible | (begin_tick < 0) | (begin_tick >= MAX_VALUE)
     good = np.ones(heads.rows.size, dtype=np.bool_)
     good[block[bad]] = False
@@ -277,13 +280,17 @@ def _values(number: Words, precision: Words) -> tuple[Ints, Bools]:
     return np.where(impossible, 0, value).astype(np.int64), impossible
 
 
-def _to_units(values: Ints, units: Sequence[str], names: Sequence[str], hz: Words) -> None:
-    """The duration out of its parts, and times in ns out of ticks, in place."""
-    for c, (name, unit) in enumerate(zip(names, units, strict=True)):
+def _to_units(values: Ints, units: Sequence[str], duration: int | None, hz: Words) -> None:
+    """The duration (its column, if there is one) out of its parts, and times in ns out of ticks, in place.
+
+    What was cut off stays so.
+    """
+    for c, unit in enumerate(units):
         if unit == "ns":
-            values[:, c] = np.rint(np.minimum(values[:, c] * (1e9 / hz), LARGEST))
-        elif unit == "ticks" and name != "duration" and "duration" in names:
-            values[:, names.index("duration")] += values[:, c]
+            known = values[:, c] < LARGEST
+            values[:, c] = np.where(known, np.rint(np.minimum(values[:, c] * (1e9 / hz), LARGEST)), LARGEST)
+        elif unit == "ticks" and duration is not None and c != duration:
+            values[:, duration] = np.minimum(values[:, duration] + values[:, c], LARGEST)
 
 
 def _positions(position: Ints, first: Ints, worlds: Ints, sites: Ints) -> tuple[Ints, Ints, Bools]:

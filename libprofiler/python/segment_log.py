@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_SITE", "MAX_WORLD", "SITE_BITS", "SegmentLog", "end_of", "join_logs"]
+__all__ = ["MAX_SITE", "MAX_WORLD", "SITE_BITS", "SegmentLog", "end_of", "join_logs", "no_rows"]
 
 SITE_BITS = 31
 """A position is world << SITE_BITS | site: how many world-sized cuts there were before it, how many cuts at recurring
@@ -44,6 +44,12 @@ class SegmentLog:
     def of(self, rows: Ints) -> SegmentLog:
         """The rows of these numbers."""
         return SegmentLog(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+def no_rows(n_fields: int) -> SegmentLog:
+    """A log of nothing."""
+    none = np.zeros(0, dtype=np.int64)
+    return SegmentLog(none, none, none, none, none, none, np.zeros((0, n_fields), dtype=np.int64), none)
 
 
 def join_logs(logs: Sequence[SegmentLog]) -> SegmentLog:

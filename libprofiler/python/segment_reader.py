@@ -54,7 +54,7 @@ def read_rows(chunk: bytes, n_fields: int, n_functions: int, behind: int) -> Seg
     head, value = slots["head"], slots["value"]
     good = words[:, 0] == (words[:, 1:] * weight).sum(axis=1, dtype=np.uint64) + np.uint64(1)
     good &= (head["position"] < 1 << 63) & (head["sites"] < MAX_SITE) & (head["start_tick"] < MAX_VALUE)
-    good &= ((head["worlds"] | head["sites"]) > 0) & (head["function"] < max(n_functions, 1))
+    good &= ((head["worlds"] | head["sites"]) > 0) & (head["function"] < n_functions)
     position, worlds, sites = (head[name].astype(np.int64) for name in ("position", "worlds", "sites"))
     good &= ((position >> SITE_BITS) + worlds < MAX_WORLD) & ((position & (MAX_SITE - 1)) + sites < MAX_SITE)
     log = SegmentLog(
@@ -89,7 +89,7 @@ def _records(numbers: varint.Varints, n_fields: int, n_functions: int) -> tuple[
     good = numbers.good & (numbers.count == RECORD_HEAD + n_fields)
     rows = fixed(numbers, good, RECORD_HEAD + n_fields)
     index, index_good = running_index(rows[:, 0], MAX_WORLD)
-    good = good & index_good & (rows[:, 1] > 0) & (rows[:, 1] < MAX_WORLD) & (rows[:, 3] < max(n_functions, 1))
+    good = good & index_good & (rows[:, 1] > 0) & (rows[:, 1] < MAX_WORLD) & (rows[:, 3] < n_functions)
     good &= (rows[:, 4] < 1 << 32) & (rows[:, RECORD_HEAD:] < MAX_VALUE).all(axis=1)
     duration = rows[:, RECORD_HEAD] if n_fields else np.zeros(len(rows), np.uint64)
     # begin[i] = end[i - 1] + step[i], end[i] = begin[i] + duration[i]; from 0, modulo 2**64

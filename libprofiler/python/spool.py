@@ -161,8 +161,13 @@ def _chunks(data: bytes, header: np.void, problems: list[str]) -> dict[ChunkKind
     if n > layout.MAX_CHUNKS:
         problems.append("its header counts more chunks than there is room for")
         n = layout.MAX_CHUNKS
-    total = 0
+    total = overlapping = 0
+    taken: list[tuple[int, int]] = []
     for offset, size, kind in header["chunk"][:n].tolist():
+        if any(offset < end and begin < offset + size for begin, end in taken):
+            overlapping += 1
+            continue
+        taken.append((offset, offset + size))
         if offset + size > len(data):
             problems.append("a chunk reaches beyond the end of the file")
         total += size
@@ -171,6 +176,8 @@ def _chunks(data: bytes, header: np.void, problems: list[str]) -> dict[ChunkKind
             break
         if kind in found:
             found[ChunkKind(kind)].append(data[offset : offset + size])
+    if overlapping:
+        problems.append(f"{overlapping} chunks that lie over others left out")
     return found
 
 

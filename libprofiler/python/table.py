@@ -18,6 +18,7 @@ UNIT = re.compile(r"[A-Za-z%/0-9_]{1,16}", re.ASCII)
 SOURCE = re.compile(r"[a-z]{1,16}", re.ASCII)
 NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 MAX_LINES = 1 << 14
+MAX_SEGMENT_FIELDS = 64  # each costs a pass over the rows of every chunk
 MAX_WORDS = 1 << 16  # of a thread
 KINDS = ("counter", "gauge")
 FIELDS_OF_GROUP = 4
@@ -93,6 +94,8 @@ def parse_table(raw: bytes, *, n_columns: int, n_groups: int, n_functions: int, 
     found = (len(table.columns), len(table.functions), len(table.lost))
     if found != (n_columns, n_functions, n_lost) or n_groups > MAX_LINES or table.n_words > MAX_WORDS:
         raise TableError("its table and its header disagree about the number of columns, functions or lost counters")
+    if len(table.segment_fields) > MAX_SEGMENT_FIELDS:
+        raise TableError("its table has too many segment fields")
     pairs = ([name for name, _ in named] for named in (table.functions, table.words))
     for names in ([c.name for c in table.columns], table.segment_fields, table.lost, *pairs):
         if len(set(names)) != len(names):

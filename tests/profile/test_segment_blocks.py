@@ -5,12 +5,12 @@ import struct
 import numpy as np
 import pytest
 
-from crosswind.profile import read_spool
+from crosswind.profile import FormatError, layout, merge_spools, read_spool
 from crosswind.profile.metrics import SEGMENT_FIELDS
-from crosswind.profile.segment_blocks import read_block_chunk
+from crosswind.profile.segment_blocks import LARGEST, read_block_chunk
 from support import spools
 from support.segment_blocks import SLOT_BYTES, Row, block, varint
-from support.spools import SpoolBuilder, record
+from support.spools import Segment, SpoolBuilder, record
 
 NAMES = [name for name, _, _ in SEGMENT_FIELDS]
 UNITS = [unit for _, unit, _ in SEGMENT_FIELDS]
@@ -94,6 +94,7 @@ def change_numbers(payload, change):
         lambda p: change_numbers(p, lambda n: varint(1 << 40) + n[1:]),
         lambda p: change_numbers(p, lambda n: varint(0) + n[1:]),
         lambda p: change_numbers(p, lambda n: varint(1000) + n[1:]),
+        lambda p: block(make_rows(255), HZ, {}),
         lambda p: change_numbers(p, lambda n: n[:1] + varint((1 << 64) - 1) + n[1:]),
         lambda p: change_numbers(p, lambda n: n[:-1]),
         lambda p: change_numbers(p, lambda n: n[:30]),
@@ -163,3 +164,50 @@ def test_impossible_rows_are_none(tmp_path):
     segments = spool_file(tmp_path, [*bad, good]).segments
     assert (segments.begin >> 31).tolist() == [9]
     assert segments.values[0, -1] == 1 << 59
+
+
+def test_without_functions_no_segment_can_be(tmp_path, monkeypatch):
+    monkeypatch.setattr(spools, "FUNCTIONS", ())
+    rows = [Row(i, 10**9 + i, {"duration": 1}, function=0) for i in range(9)]
+    segments = [Segment(i, 10**9 + i, {"duration": 1}, function=0) for i in range(9)]
+    builder = SpoolBuilder(version=2, rows=rows, blocks=[block(rows[:5], HZ, {})], segments=segments, rank=0, ranks=1)
+    path = builder.write(tmp_path)
+    assert len(read_spool(path).segments) == 0
+    assert merge_spools([path]).segments is None
+    assert len(read(block(make_rows(5), HZ, {}), n_functions=0)[0]) == 0
+
+
+def test_more_segment_fields_than_any_library_has_are_refused(tmp_path, monkeypatch):
+    more = [(f"more_{i}", "bytes", "") for i in range(64 - len(NAMES))]
+    monkeypatch.setattr(spools, "SEGMENT_FIELDS", [*SEGMENT_FIELDS, *more])
+    assert len(read_spool(SpoolBuilder().write(tmp_path)).table.segment_fields) == 64
+    monkeypatch.setattr(spools, "SEGMENT_FIELDS", [*SEGMENT_FIELDS, *more, ("one_more", "bytes", "")])
+    with pytest.raises(FormatError, match="too many segment fields"):
+        read_spool(SpoolBuilder().write(tmp_path))
+
+
+def test_chunks_that_lie_over_others_are_left_out(tmp_path):
+    """96 entries for one chunk of blocks: what is in it counts once."""
+    path = SpoolBuilder(version=2, blocks=[block(make_rows(254), HZ, {})], rank=0, ranks=1).write(tmp_path)
+    data = bytearray(path.read_bytes())
+    entries, size = spools.N_CHUNKS_AT + 8, layout.CHUNK.itemsize
+    (n,) = struct.unpack_from("<I", data, spools.N_CHUNKS_AT)
+    for i in range(n, layout.MAX_CHUNKS):
+        data[entries + size * i : entries + size * (i + 1)] = data[entries + size * (n - 1) : entries + size * n]
+    struct.pack_into("<I", data, spools.N_CHUNKS_AT, layout.MAX_CHUNKS)
+    path.write_bytes(data)
+    file = read_spool(path)
+    assert len(file.segments) == 254
+    assert file.problems == (f"{layout.MAX_CHUNKS - n} chunks that lie over others left out",)
+
+
+def test_times_that_were_cut_off_stay_so():
+    rows = make_rows(6)
+    for name in ("p2p_time", "cpu_time"):
+        rows[3].values[name] = LARGEST
+    rows[3].values["duration"] = 2 * LARGEST  # the builder takes the times in calls off
+    log, problems = read(block(rows, 2 * HZ, {}))
+    assert problems == []
+    cut_off = log.values == LARGEST
+    assert sorted(np.array(NAMES)[cut_off[3]]) == ["cpu_time", "duration", "p2p_time"]
+    assert not cut_off[[0, 1, 2, 4, 5]].any()
