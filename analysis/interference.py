@@ -20,12 +20,19 @@ from crosswind.analysis.features import SegmentFeatures, segment_features
 from crosswind.analysis.result import Caution, ClusterStatistics, Detection, Estimate
 from crosswind.analysis.verdict import interference_class, probability
 from crosswind.profile.model import Profile
+from crosswind.profile.numbering import NO_COMMON_NUMBERS
 from crosswind.profile.segments import SegmentTable
 
 __all__ = ["DEFAULT_METHOD", "METHODS", "estimate", "estimate_profile"]
 
 METHODS: dict[str, Callable[[SegmentFeatures], Detection]] = {"robust": robust.detect, "thesis": thesis.detect}
 DEFAULT_METHOD = "robust"
+
+_NOT_ALIGNED = Caution(
+    "ranks counted different collectives",
+    "The ranks counted different collectives of the world and no count is that of most of them, so it is not known "
+    "which of their segments belong together.",
+)
 
 
 def estimate(table: SegmentTable, method: str = DEFAULT_METHOD) -> Estimate:
@@ -41,7 +48,8 @@ def estimate(table: SegmentTable, method: str = DEFAULT_METHOD) -> Estimate:
     tables = rank_tables(table) if table.from_call_sites.any() else [table]
     judged = [_judge(t, method) for t in tables]
     found = middle_estimate(judged) if table.from_call_sites.any() else judged[0]
-    return dataclasses.replace(found, notes=found.notes + _early_ends(table))
+    left_out = _left_out(table) if found.interference_pct is not None else ()
+    return dataclasses.replace(found, notes=found.notes + _early_ends(table), cautions=found.cautions + left_out)
 
 
 def _judge(table: SegmentTable, method: str) -> Estimate:
@@ -53,6 +61,8 @@ def estimate_profile(profile: Profile, method: str = DEFAULT_METHOD) -> Estimate
     """Estimate from a profile; the run-queue delay of its MPI ranks is filled in too. InputError as for `estimate`."""
     table = profile.segments if profile.segments is not None else _no_segments()
     found = estimate(table, method)
+    if any(reason == NO_COMMON_NUMBERS for _, reason in profile.dropped_files) and not table.n_segments:
+        found = dataclasses.replace(found, cautions=(_NOT_ALIGNED,))
     delay_pct = _run_delay_pct(profile)
     more = run_delay_cautions(delay_pct) if found.interference_pct is not None else ()
     return dataclasses.replace(found, run_delay_pct=delay_pct, cautions=found.cautions + more)
@@ -94,10 +104,22 @@ def _assemble(method: str, features: SegmentFeatures, detection: Detection) -> E
 
 def _early_ends(table: SegmentTable) -> tuple[str, ...]:
     """A note about ranks that have no later segments: they were killed, or their files lost."""
-    ended = int(np.count_nonzero(~table.valid[:, -1:]))
+    ended = int(np.count_nonzero(~table.valid[:, -1:] & table.valid.any(axis=1, keepdims=True)))
     if not ended:
         return ()
     return (f"{ended} of {table.n_ranks} ranks ended before the last segment; the others are judged from then on.",)
+
+
+def _left_out(table: SegmentTable) -> tuple[Caution, ...]:
+    """The caution that ranks have no segment at all: they were not in step with the others, or theirs were lost."""
+    absent = int(np.count_nonzero(~table.valid.any(axis=1)))
+    if not absent:
+        return ()
+    text = (
+        f"{absent} of {table.n_ranks} ranks are not in the figures: their segments do not fit those of the other "
+        "ranks, or were lost."
+    )
+    return (Caution(f"{absent} of {table.n_ranks} ranks left out", text),)
 
 
 def _cannot_tell(features: SegmentFeatures) -> tuple[Caution, ...]:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.profile.in_step import Stretches, is_site, ranks_in_step
+from crosswind.profile.numbering import NO_COMMON_NUMBERS, NOT_COMPARED, Closings, closings_of, ranks_numbered_alike
+from crosswind.profile.segment_blocks import LARGEST
 from crosswind.profile.segment_log import SITE_BITS
 from crosswind.profile.segments import SegmentTable
 from crosswind.profile.spool import SpoolFile
@@ -30,31 +32,41 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Rank:
-    """The usable records of one rank: positions ascend and no two overlap. columns: float64 [record]."""
+    """The usable records of one rank: positions ascend and no two overlap. columns: float64 [record]. function: what
+    closed it.
+    """
 
     rank: int
     index: Ints
     end: Ints  # position behind the record
     columns: dict[str, Floats]
     signature: Ints
+    function: Ints
+
+    def without_records(self) -> _Rank:
+        """The rank, valid nowhere."""
+        none = self.index[:0]
+        return _Rank(self.rank, none, none, {name: c[:0] for name, c in self.columns.items()}, none, none)
 
     def stretches(self) -> Stretches:
         """Where and when its segments lie."""
         return Stretches(self.index, self.end, self.columns["t_start_us"], self.columns["dur_us"] / 1000)
 
 
-def align_segments(files: Sequence[SpoolFile]) -> SegmentTable | None:
-    """Align the records of the processes of one MPI_COMM_WORLD, given in the order of their ranks; None: no records.
+def align_segments(files: Sequence[SpoolFile], problems: list[tuple[str, str]] | None = None) -> SegmentTable | None:
+    """Align the records of the processes of one MPI_COMM_WORLD, given in the order of their ranks; None: no records,
+    or ranks that count different collectives. What is left out for that is added to the problems, (path, reason).
 
     Ranks may have merged neighbouring segments differently: a column of the table is the finest stretch whose ends
-    all ranks know that got so far. A rank without complete records of it is not valid there.
+    all ranks know that got so far. A rank without complete records of it is not valid there. A rank that does not
+    number collectives as most do (`ranks_numbered_alike`) is valid nowhere.
 
     Call sites cut only stretches between collectives that take more than LONG of the run: where there are many short
     ones, collectives alone make segments enough, and certain ones. Where call sites cut, a rank that is not in step
     with the others (`ranks_in_step`) is valid nowhere; if most are not, only collectives cut.
     """
     files = [f for f in files if f.rank is not None]
-    ranks = [_usable(f) for f in files]
+    ranks = _numbered_alike(files, [_usable(f) for f in files], problems if problems is not None else [])
     if not any(r.index.size for r in ranks):
         return None
     members = ranks_in_step([r.stretches() for r in ranks])
@@ -77,6 +89,23 @@ def align_segments(files: Sequence[SpoolFile]) -> SegmentTable | None:
         from_call_sites=from_sites[seen],
         call_sites=_functions_at_sites(files, members) if from_sites.any() else (),
     )
+
+
+def _numbered_alike(files: Sequence[SpoolFile], ranks: Sequence[_Rank], problems: list[tuple[str, str]]) -> list[_Rank]:
+    """The ranks, without the records of those that count other collectives than most."""
+    with_records = [i for i, rank in enumerate(ranks) if rank.index.size]
+    alike = ranks_numbered_alike([_closings(files[i], ranks[i]) for i in with_records])
+    if with_records and not alike.any():
+        problems.append((files[0].path, NO_COMMON_NUMBERS))
+        return [rank.without_records() for rank in ranks]
+    left_out = {i for i, is_alike in zip(with_records, alike.tolist(), strict=True) if not is_alike}
+    problems += [(files[i].path, NOT_COMPARED) for i in sorted(left_out)]
+    return [rank.without_records() if i in left_out else rank for i, rank in enumerate(ranks)]
+
+
+def _closings(file: SpoolFile, rank: _Rank) -> Closings:
+    names = [name for name, _ in file.table.functions]
+    return closings_of(names, rank.index, rank.end, rank.function, rank.columns["dur_us"])
 
 
 def _functions_at_sites(files: Sequence[SpoolFile], members: NDArray[np.bool_]) -> tuple[str, ...]:
@@ -110,11 +139,15 @@ def _strides(grid: Ints) -> Ints:
 
 
 def _usable(file: SpoolFile) -> _Rank:
-    """The records of a rank in the units of the table. Without a tick rate there are no times, so no segments."""
+    """The records of a rank in the units of the table. Without a tick rate there are no times, so no segments; a time
+    that was cut off is not known.
+    """
     log = file.segments
     end = log.end
     before = np.maximum.accumulate(np.concatenate(([0], end[:-1]))) if len(log) else end
-    good = (log.begin >= before) & bool(file.tick_hz)
+    timed = [i for i, name in enumerate(file.table.segment_fields) if name in TIMES.values()]
+    good = (log.begin >= before) & bool(file.tick_hz) & ("duration" in file.table.segment_fields)
+    good &= (log.values[:, timed] < LARGEST).all(axis=1)
     field = {name: log.values[good, i] for i, name in enumerate(file.table.segment_fields)}
     absent = np.zeros(np.count_nonzero(good), dtype=np.int64)
     times = {
@@ -127,7 +160,7 @@ def _usable(file: SpoolFile) -> _Rank:
     columns = {name: ns.astype(np.float64) for name, ns in times.items()}
     columns["t_start_us"] = np.rint(file.tick_to_utc_ns(log.begin_tick[good]) / 1000)
     columns |= {name: field[name].astype(np.float64) for name in COUNTS if name in field}
-    return _Rank(file.rank or 0, log.begin[good], end[good], columns, log.signature[good])
+    return _Rank(file.rank or 0, log.begin[good], end[good], columns, log.signature[good], log.function[good])
 
 
 def _common_grid(ranks: Sequence[_Rank], members: NDArray[np.bool_]) -> Ints:

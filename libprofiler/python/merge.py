@@ -109,6 +109,8 @@ def merge_files(
         raise FormatError(files[0].path, "holds no process")
     first, n_slices = _span(rows)
     columns = tuple({c.name: c for f in fitting for c in f.table.columns}.values())
+    unlike: Dropped = []
+    segments = align_segments(main_world(worlds), unlike) if worlds else None
     return Profile(
         job=_job(key, rows, worlds),
         processes=tuple(r.process for r in rows),
@@ -120,10 +122,10 @@ def merge_files(
         covered_ns=np.stack([_placed(r.folded.covered_ns, r.folded.first - first, n_slices) for r in rows]),
         totals=_totals(rows, columns),
         functions=_functions(rows),
-        segments=align_segments(main_world(worlds)) if worlds else None,
+        segments=segments,
         clock=_clock(spools),
         lost=dict(sum((Counter(r.process.lost) for r in rows), Counter())),
-        dropped_files=(*dropped, *copies, *misfits, *((r.path, p) for r in rows for p in r.problems)),
+        dropped_files=(*dropped, *copies, *misfits, *unlike, *((r.path, p) for r in rows for p in r.problems)),
         partial=np.array([r.partial for r in rows], dtype=np.bool_),
         mpi_functions=frozenset(name for f in fitting for name, layer in f.table.functions if layer == "mpi"),
         access=_access(rows),

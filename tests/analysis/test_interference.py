@@ -1,5 +1,6 @@
 """The front: sums, verdict, cautions, what is said when nothing can be said, and the document it makes."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from crosswind.analysis import InputError, estimate_profile
 from crosswind.analysis import estimate as estimate_by
 from crosswind.analysis.result import percent_text, seconds_text
+from crosswind.profile.numbering import NO_COMMON_NUMBERS
 from support.profiles import LAMMPS_RATES, make_profile
 from support.segment_tables import table
 
@@ -201,3 +203,21 @@ def test_a_rank_that_ended_early_is_told_and_the_rest_is_judged():
     result = estimate_by(table([100.0] * 150 + [150.0] * 5 + [100.0] * 45, n_ranks=3, valid=valid))
     assert result.interference_s == pytest.approx(5 * 50 / 1e6)
     assert "1 of 3 ranks ended before the last segment; the others are judged from then on." in result.notes
+
+
+def test_ranks_without_segments_are_told_and_did_not_end_early():
+    valid = np.ones((4, 200), dtype=bool)
+    valid[1] = False
+    result = estimate_by(table([100.0] * 200, n_ranks=4, valid=valid))
+    assert "1 of 4 ranks left out" in reasons(result)
+    assert not result.certain
+    assert not any("ended before" in note for note in result.notes)
+    assert "ranks left out" not in " ".join(reasons(estimate_by(table([100.0] * 200, n_ranks=4))))
+
+
+def test_ranks_that_counted_different_collectives_are_told():
+    profile = make_profile(n_segments=0)
+    unlike = dataclasses.replace(profile, segments=None, dropped_files=(("a.xws", NO_COMMON_NUMBERS),))
+    result = estimate_profile(unlike)
+    assert result.interference_class == "unknown"
+    assert reasons(result) == ["ranks counted different collectives"]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
+import pytest
 
 from crosswind.profile.align import align_segments
 from crosswind.profile.in_step import Stretches, ranks_in_step
+from crosswind.profile.numbering import NO_COMMON_NUMBERS, NOT_COMPARED
+from crosswind.profile.segment_blocks import LARGEST
 from crosswind.profile.segment_log import SITE_BITS
 from crosswind.profile.segments import SegmentTable
 from crosswind.profile.spool import SpoolFile
@@ -16,8 +20,20 @@ from crosswind.profile.spool import SpoolFile
 FIELDS = ("duration", "p2p_time", "coll_time", "io_time", "cpu_time")
 
 
-def spool(rank: int, positions: list[int], durations_us: list[float], start_us: float = 0.0) -> SpoolFile:
-    """A rank that cuts at these positions (one more than segments), one segment after the other; ticks are ns."""
+NAMES = ("MPI_Wait", "MPI_Recv", "MPI_Allreduce", "MPI_Barrier", "MPI_Finalize")
+
+
+def spool(
+    rank: int,
+    positions: list[int],
+    durations_us: list[float],
+    start_us: float = 0.0,
+    closed_by: Sequence[str] = (),
+) -> SpoolFile:
+    """A rank that cuts at these positions (one more than segments), one segment after the other; ticks are ns.
+
+    closed_by: functions, for each segment.
+    """
     ns = np.array([round(1000 * d) for d in durations_us], dtype=np.int64)
     at = np.array(positions, dtype=np.int64)
     values = np.zeros((ns.size, len(FIELDS)), dtype=np.int64)
@@ -27,16 +43,17 @@ def spool(rank: int, positions: list[int], durations_us: list[float], start_us: 
         end=at[1:],
         begin_tick=round(1000 * start_us) + np.concatenate(([0], np.cumsum(ns)[:-1])),
         signature=np.full(ns.size, 7, dtype=np.int64),
-        function=np.arange(ns.size) % 3 // 2,
+        function=np.array([NAMES.index(f) for f in closed_by]) if closed_by else np.arange(ns.size) % 3 // 2,
         values=values,
     )
     return cast(
         SpoolFile,
         SimpleNamespace(
+            path=f"{rank}.xws",
             rank=rank,
             segments=log,
             tick_hz=10**9,
-            table=SimpleNamespace(segment_fields=FIELDS, functions=(("MPI_Wait", "mpi"), ("MPI_Recv", "mpi"))),
+            table=SimpleNamespace(segment_fields=FIELDS, functions=tuple((name, "mpi") for name in NAMES)),
             ticks_to_ns=lambda ticks: ticks,
             tick_to_utc_ns=lambda ticks: ticks,
         ),
@@ -147,3 +164,94 @@ def test_in_step_is_a_matter_of_time_and_number() -> None:
     assert not ranks_in_step([passing(0, 50 * n) for n in (1, 2, 3, 4)]).any()
     no_sites = Stretches(np.array([at(0)]), np.array([at(1)]), np.zeros(1), np.ones(1))
     assert not ranks_in_step([no_sites] * 2).any()
+
+
+STEPS = ["MPI_Allreduce", "MPI_Allreduce", "MPI_Barrier"]
+
+
+def counted(rank: int, closed_by: list[str], durations_us: Sequence[float] = ()) -> SpoolFile:
+    """A rank that numbers what closed its segments from 0 on."""
+    lengths = list(durations_us) or [10.0] * len(closed_by)
+    return spool(rank, [at(w) for w in range(len(closed_by) + 1)], lengths, closed_by=closed_by)
+
+
+def aligned(*files: SpoolFile) -> tuple[SegmentTable | None, list[tuple[str, str]]]:
+    """The table, and what is left out."""
+    problems: list[tuple[str, str]] = []
+    return align_segments(files, problems), problems
+
+
+RUN = STEPS * 50
+WHOLE = [*RUN, "MPI_Finalize"]
+
+
+def test_a_rank_that_ended_with_another_number_is_left_out() -> None:
+    like = ["MPI_Allreduce"] * 100  # which function closed a segment tells nothing here
+    table, problems = aligned(*(counted(r, [*like[r == 2 :], "MPI_Finalize"]) for r in range(4)))
+    assert table is not None
+    np.testing.assert_array_equal(table.valid.all(axis=1), [True, True, False, True])
+    assert not table.valid[2].any()
+    assert problems == [("2.xws", NOT_COMPARED)]
+
+
+@pytest.mark.parametrize("missed", [[0, 1], [0, 1, 2], [0, 0, 1, 1], [0, 0, 1, 2]])
+def test_without_a_majority_there_is_no_table(missed: list[int]) -> None:
+    table, problems = aligned(
+        *(counted(r, [*["MPI_Barrier"] * (99 - n), "MPI_Finalize"]) for r, n in enumerate(missed))
+    )
+    assert table is None
+    assert problems == [("0.xws", NO_COMMON_NUMBERS)]
+
+
+def test_killed_ranks_are_judged_by_what_closed_their_segments() -> None:
+    early, drifted = RUN[:70], [*RUN[:60], *RUN[61:120]]
+    table, problems = aligned(counted(0, WHOLE), counted(1, early), counted(2, drifted), counted(3, WHOLE))
+    assert table is not None
+    np.testing.assert_array_equal(table.valid.sum(axis=1), [151, 70, 0, 151])
+    assert problems == [("2.xws", NOT_COMPARED)]
+
+
+def test_two_ranks_that_drift_apart_and_are_killed_are_no_table() -> None:
+    assert aligned(counted(0, RUN), counted(1, RUN[1:])) == (None, [("0.xws", NO_COMMON_NUMBERS)])
+    table, problems = aligned(counted(0, RUN), counted(1, RUN[:-1]))
+    assert table is not None
+    assert problems == []
+
+
+def test_which_wait_completed_a_collective_is_chance() -> None:
+    """Nonblocking collectives: what one rank finds complete before a barrier, another waits for behind it."""
+    ranks = [["MPI_Wait", "MPI_Barrier"] * 40, ["MPI_Barrier", "MPI_Wait"] * 40, ["MPI_Wait", "MPI_Barrier"] * 40]
+    table, problems = aligned(*(counted(r, [*calls, "MPI_Finalize"]) for r, calls in enumerate(ranks)))
+    assert table is not None
+    assert problems == []
+    assert table.valid.all()
+
+
+def test_collectives_that_another_thread_called_are_counted_later() -> None:
+    """In each step one rank's Allreduce is called by the thread that has segments, and that of the others is not: they
+    count it at the Barrier, as a segment without extent.
+    """
+    calls, late = ["MPI_Allreduce", "MPI_Barrier"], ["MPI_Barrier", "MPI_Barrier"]
+    ranks = []
+    for r in range(3):
+        closed_by = [name for step in range(60) for name in (calls if step % 3 == r else late)]
+        lengths = [us for step in range(60) for us in ((5.0, 5.0) if step % 3 == r else (10.0, 0.0))]
+        ranks.append(counted(r, [*closed_by, "MPI_Finalize"], [*lengths, 1.0]))
+    table, problems = aligned(*ranks)
+    assert table is not None
+    assert problems == []
+    assert table.valid.all()
+
+
+def test_many_collectives_are_judged_by_some_of_them() -> None:
+    many = STEPS * 2000
+    table, problems = aligned(counted(0, many), counted(1, many[1:]), counted(2, many))
+    assert table is not None
+    assert problems == [("1.xws", NOT_COMPARED)]
+
+
+def test_a_time_that_was_cut_off_is_not_known() -> None:
+    files = [counted(r, RUN) for r in range(2)]
+    files[1].segments.values[7, 1] = LARGEST
+    table = table_of(*files)
+    np.testing.assert_array_equal(np.argwhere(~table.valid), [[1, 7]])

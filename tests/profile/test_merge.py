@@ -9,6 +9,7 @@ import pytest
 from crosswind.profile import FormatError, merge_directory, merge_spools
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.merge import merge_files
+from crosswind.profile.numbering import NO_COMMON_NUMBERS, NOT_COMPARED
 from crosswind.profile.spool import read_spool
 from support import spools
 from support.spools import (
@@ -224,6 +225,21 @@ def segments_of(rank, numbers, **changes):
         **changes,
     }
     return [Segment(i, START_TICK + i * values["duration"], values) for i in numbers]
+
+
+def test_a_rank_that_counted_other_collectives_is_listed(tmp_path, monkeypatch):
+    monkeypatch.setattr(spools, "FUNCTIONS", (*spools.FUNCTIONS, ("MPI_Finalize", "mpi")))
+    for rank, n in enumerate((10, 10, 9)):
+        segments = segments_of(rank, range(n))
+        segments[-1].function = len(spools.FUNCTIONS) - 1
+        SpoolBuilder(segments=segments, rank=rank, ranks=3, pid=rank + 1, end_ns=NOW).write(tmp_path, f"{rank}.xws")
+    profile = merged(tmp_path)
+    assert profile.segments.valid.sum(axis=1).tolist() == [10, 10, 0]
+    assert profile.dropped_files == ((str(tmp_path / "2.xws"), NOT_COMPARED),)
+    (tmp_path / "1.xws").unlink()
+    profile = merged(tmp_path)
+    assert profile.segments is None
+    assert profile.dropped_files == ((str(tmp_path / "0.xws"), NO_COMMON_NUMBERS),)
 
 
 def test_segments_are_aligned_over_ranks_and_end_with_a_dead_one(tmp_path):
