@@ -98,7 +98,8 @@ def _close_alike(ranks: Sequence[Closings]) -> Bools:
 
     A rank that waits for collectives more often than rarely is not judged: what ends when is chance there.
     """
-    functions = _functions(ranks, _shared_worlds(ranks))
+    functions = _functions(ranks, _some_worlds(ranks))
+    functions = functions[:, 2 * np.count_nonzero(functions != UNKNOWN, axis=0) >= len(ranks)]
     waits, known = functions < 0, (functions >= 0) & (functions < UNKNOWN)
     functions[waits] = UNKNOWN
     n_known = np.count_nonzero(known, axis=0)
@@ -107,21 +108,23 @@ def _close_alike(ranks: Sequence[Closings]) -> Bools:
     same = known & (functions == middle)
     has_majority = 2 * np.count_nonzero(same, axis=0) > n_known
     known &= n_known > 1
-    n_looked_at = np.count_nonzero(known, axis=1)
+    n_looked_at, n_waits = np.count_nonzero(known, axis=1), np.count_nonzero(waits, axis=1)
     different = np.count_nonzero(known & ~(same & has_majority), axis=1)
-    waits_rarely = np.count_nonzero(waits, axis=1) <= MAX_DIFFERENT * (n_looked_at + np.count_nonzero(waits, axis=1))
+    waits_rarely = n_waits <= MAX_DIFFERENT * (n_looked_at + n_waits)
     return ~waits_rarely | (different <= np.maximum(1, MAX_DIFFERENT * n_looked_at))
 
 
-def _shared_worlds(ranks: Sequence[Closings]) -> Ints:
-    """The collectives that end a segment on half of the ranks or more, thinned out at random: no period of the program
-    meets that.
+def _some_worlds(ranks: Sequence[Closings]) -> Ints:
+    """Collectives that end segments, at most MAX_COLLECTIVES, as many of each rank, chosen at random: no period of the
+    program meets that.
     """
-    worlds, n_ranks = np.unique(np.concatenate([r.worlds for r in ranks]), return_counts=True)
-    worlds = worlds[2 * n_ranks >= len(ranks)]
-    if worlds.size <= MAX_COLLECTIVES:
-        return worlds
-    return np.sort(np.random.default_rng(0).choice(worlds, MAX_COLLECTIVES, replace=False))
+    random = np.random.default_rng(0)
+    share = -(-MAX_COLLECTIVES // len(ranks))
+    chosen = [
+        r.worlds if r.worlds.size <= share else r.worlds[random.integers(r.worlds.size, size=share)] for r in ranks
+    ]
+    worlds = np.unique(np.concatenate(chosen))
+    return worlds if worlds.size <= MAX_COLLECTIVES else np.sort(random.choice(worlds, MAX_COLLECTIVES, replace=False))
 
 
 def _functions(ranks: Sequence[Closings], worlds: Ints) -> NDArray[np.int32]:
