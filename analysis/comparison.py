@@ -35,7 +35,9 @@ class Comparison:
     run has fewer than 8 of the cluster. same_work: bool [cluster], false where processor counters say that the runs did
     different work in it. steady_pct: float64 [run], percent of the run by which its undisturbed levels exceed those of
     the quickest run, over the clusters that all runs share. chance_pct: float64 [run], how much of that chance
-    explains, in 99 of 100 runs. shared_pct: float64 [run], percent of the run in those clusters.
+    explains, in 99 of 100 runs. shared_pct: float64 [run], percent of the run in those clusters. differ_pct: by how
+    much the slowest run exceeds the quickest, percent of the quickest, where three or more runs differ so much among
+    themselves that chance and interference cannot be told apart; else None.
     """
 
     estimates: tuple[Estimate, ...]
@@ -47,6 +49,7 @@ class Comparison:
     steady_pct: NDArray[np.float64]
     chance_pct: NDArray[np.float64]
     shared_pct: NDArray[np.float64]
+    differ_pct: float | None
 
     @property
     def n_clusters(self) -> int:
@@ -77,7 +80,7 @@ def compare(tables: Sequence[SegmentTable], method: str = "robust") -> Compariso
     same_work = _same_work(work)
     usable = np.all(np.isfinite(level), axis=0) & same_work
     total_us = np.array([max(f.total_us, 1e-9) for f in features])
-    steady_pct, chance_pct = steady_loss(level[:, usable], error[:, usable], size[:, usable], total_us)
+    steady = steady_loss(level[:, usable], error[:, usable], size[:, usable], total_us)
     order = np.argsort(-np.nansum(median * size, axis=0), kind="stable")
     return Comparison(
         estimates=estimates,
@@ -86,9 +89,10 @@ def compare(tables: Sequence[SegmentTable], method: str = "robust") -> Compariso
         error_us=error[:, order],
         median_us=median[:, order],
         same_work=same_work[order],
-        steady_pct=steady_pct,
-        chance_pct=chance_pct,
+        steady_pct=steady.steady_pct,
+        chance_pct=steady.chance_pct,
         shared_pct=_shared_pct(run, labels, usable, together.duration_us, total_us),
+        differ_pct=steady.differ_pct,
     )
 
 

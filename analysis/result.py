@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from crosswind.analysis.arrays import Grouping
 
-__all__ = ["Caution", "ClusterStatistics", "Detection", "Estimate", "percent_text", "seconds_text"]
+__all__ = ["NO_SEGMENTS", "Caution", "ClusterStatistics", "Detection", "Estimate", "percent_text", "seconds_text"]
+
+
+NO_SEGMENTS = "no segments: no MPI program, or its ranks meet nowhere in step"
 
 
 class Caution(NamedTuple):

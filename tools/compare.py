@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from crosswind.analysis import Comparison, compare
-from crosswind.analysis.result import percent_text
+from crosswind.analysis.result import NO_SEGMENTS, percent_text
 from crosswind.profile.segments import SegmentTable
 from crosswind.tools.errors import CommandError
 from crosswind.tools.output import one_line, print_json, print_table, step
@@ -53,7 +53,7 @@ def _segments(path: Path) -> SegmentTable:
     """The segments of a file of either kind. Raises FormatError, OSError; CommandError: the profile has none."""
     segments = segments_of(read_run(path))
     if segments is None:
-        raise CommandError(f"{path}: has no segments: it is no MPI program, or it had no global collectives")
+        raise CommandError(f"{path}: {NO_SEGMENTS}")
     return segments
 
 
@@ -86,22 +86,39 @@ def _document(found: Comparison, paths: tuple[Path, ...]) -> dict[str, Any]:
         }
         for c in range(min(found.n_clusters, CLUSTERS_LISTED))
     ]
-    return {"sentence": _sentence(found, paths), "runs": runs, "clusters": clusters}
+    return {
+        "sentence": _sentence(found, paths),
+        "differ_pct": found.differ_pct,
+        "runs": runs,
+        "clusters": clusters,
+    }
 
 
 def _sentence(found: Comparison, paths: tuple[Path, ...]) -> str:
     """The answer in one sentence."""
     if not np.any(found.shared_pct > 0):
         return "The runs have no segments in common that could be compared: are they of the same program and input?"
-    if not found.is_slower.any():
-        return f"No run was slower throughout than chance explains: up to {found.chance_pct.max():.1f} % of a run."
+    if found.is_slower.any():
+        answer = _slowest(found, paths)
+    else:
+        answer = (
+            "No run was slower throughout by more than chance explains, which is up to "
+            f"{found.chance_pct.max():.1f} % of a run"
+        )
+    if found.differ_pct is not None:
+        answer += f"; the runs differ among themselves by up to {found.differ_pct:.0f} %"
+        answer += ": chance or interference cannot be told apart"
+    if not all(estimate.certain for estimate in found.estimates):
+        answer += "; less certain, `crosswind estimate` has warnings about the runs"
+    return f"{answer}."
+
+
+def _slowest(found: Comparison, paths: tuple[Path, ...]) -> str:
+    """Which run was slowest throughout, and by how much, without a full stop."""
     slowest = int(np.argmax(np.where(found.is_slower, found.steady_pct, 0.0)))
     name, lost = one_line(_names(paths)[slowest]), percent_text(found.steady_pct[slowest])
     chance = f"{found.chance_pct[slowest]:.1f} % may be chance"
-    sentence = f"{name} was slower throughout: {lost} of its time, of which {chance}, against the quickest run"
-    if all(estimate.certain for estimate in found.estimates):
-        return f"{sentence}."
-    return f"{sentence}; less certain, `crosswind estimate` has warnings about the runs."
+    return f"{name} was slower throughout: {lost} of its time, of which {chance}, against the quickest run"
 
 
 def _print(found: Comparison, paths: tuple[Path, ...]) -> None:

@@ -58,7 +58,7 @@ def comparison_report(path: Path, names: Sequence[str], sentence: str, found: Co
     shown = [html.escape(one_line(name)) for name in names]
     lines = [
         f"{name}: {'lost by itself: ' + estimate.sentence()} Slower throughout: {found.steady_pct[i]:.1f} %, "
-        f"of which chance explains {found.chance_pct[i]:.1f} %."
+        f"of which chance explains up to {found.chance_pct[i]:.1f} %."
         for i, (name, estimate) in enumerate(zip(names, found.estimates, strict=True))
     ]
     picture = figures.comparison(found, shown)

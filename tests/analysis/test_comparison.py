@@ -104,6 +104,26 @@ def test_a_steady_slow_down_is_called_and_measured(noise, slow_pct):
         assert found.steady_pct[1] == pytest.approx(expected, abs=found.chance_pct[1])
 
 
+def test_runs_without_a_common_usable_cluster():
+    found = compare([run(n=4), run(n=4), run(n=4)])
+    assert found.steady_pct.tolist() == [0, 0, 0]
+    assert found.differ_pct is None
+
+
+def test_several_slow_runs_do_not_hide_each_other():
+    found = compare([run(step, 3 * step) for step in (10_000.0, 11_100.0, 12_100.0, 20_000.0)])
+    assert found.is_slower.tolist() == [False, False, False, True]
+    assert found.differ_pct == pytest.approx(100, abs=1)
+    found = compare([run(step, 3 * step) for step in (10_000.0, 12_000.0, 12_000.0)])
+    assert not found.is_slower.any()
+    assert found.differ_pct == pytest.approx(20, abs=1)
+    assert found.chance_pct.max() < 20
+
+
+def test_runs_that_differ_little_can_be_told_from_chance():
+    assert compare([run(step, 3 * step) for step in (10_000.0, 10_200.0, 10_300.0)]).differ_pct is None
+
+
 def test_runs_that_were_merged_differently_are_matched():
     counts = np.full(N // 4, 4)
     one, other = run(n=N), run(n=N)

@@ -11,7 +11,7 @@ def test_a_quiet_and_a_disturbed_run(crosswind, tmp_path):
     write_profile(make_lammps(slow_segments={i: 40.0 for i in range(500, 700)}), tmp_path / "disturbed.xwp")
     result = crosswind("compare", "quiet.xwp", "disturbed.xwp")
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("No run was slower throughout than chance explains: up to ")
+    assert result.stdout.startswith("No run was slower throughout by more than chance explains, which is up to ")
     document = json.loads(crosswind("compare", "quiet.xwp", "disturbed.xwp", "--json").stdout)
     quiet, disturbed = document["runs"]
     assert disturbed["interference_pct"] > quiet["interference_pct"] + 5
@@ -43,4 +43,4 @@ def test_wrong_use(crosswind, tmp_path):
     assert crosswind("compare", "none.xwp").returncode == 2
     result = crosswind("compare", "none.xwp", "w.xwp")
     assert (result.returncode, result.stderr.count("\n")) == (1, 1)
-    assert "has no segments" in result.stderr
+    assert "no segments: no MPI program" in result.stderr
