@@ -6,15 +6,16 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from crosswind.db import codec, schema
 from crosswind.db.evaluation import lost_time_of
 from crosswind.db.queries import JobRow
+from crosswind.profile.metrics import BY_NAME
 
 __all__ = [
     "Block", "LostSlices", "TimeSpan", "blocks_between", "frames_of", "lost_between", "metric_names", "state_of_span",
@@ -64,7 +65,7 @@ def time_span(conn: Connection) -> TimeSpan | None:
 
 def state_of_span(conn: Connection, span: TimeSpan) -> tuple[str, bool]:
     """A fingerprint of the jobs and events of a time, the same while nothing of them changes, and whether the detail of
-    one of these jobs was pruned. Pruning alone leaves the fingerprint as it is.
+    one of these jobs was pruned. Pruning alone leaves the fingerprint as it is; it is empty where there is nothing.
     """
     j, e = schema.job.c, schema.event.c
     jobs = (
@@ -74,34 +75,43 @@ def state_of_span(conn: Connection, span: TimeSpan) -> tuple[str, bool]:
     )
     events = select(schema.event).where(e.start_ns >= span.start_ns, e.start_ns < span.end_ns).order_by(e.id)
     hashed = hashlib.blake2b(digest_size=16)
-    pruned = False
+    pruned, empty = False, True
     for row in conn.execute(jobs):
+        empty = False
         pruned |= not row.detail
         hashed.update(json.dumps(list(row[:4]), sort_keys=True).encode())
     for row in conn.execute(events):
+        empty = False
         hashed.update(json.dumps(list(row)).encode())
-    return hashed.hexdigest(), pruned
+    return "" if empty else hashed.hexdigest(), pruned
 
 
 def metric_names(conn: Connection) -> list[str]:
-    """The metrics that any job was ever measured by."""
-    return sorted(set(conn.execute(select(schema.metric.c.name)).scalars()))
+    """The metrics that any job was ever measured by: of those that this version knows. A file of a user may name
+    others, or give a known name another unit; these are no columns.
+    """
+    return sorted(row.name for row in conn.execute(select(schema.metric)) if _is_known(row))
+
+
+def _is_known(row: Row[Any]) -> bool:
+    known = BY_NAME.get(row.name)
+    return known is not None and (row.column_id, row.unit, row.kind) == (known.id, known.unit, known.kind)
 
 
 def frames_of(conn: Connection, job: JobRow) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """A job's metrics one by one, int64 [process, slice]; those that are zero everywhere are left out."""
+    """A job's metrics one by one, int64 [process, slice]: those of metric_names that are not zero everywhere."""
     f, m = schema.frame, schema.metric
     ids = (
-        select(f.c.metric_id, m.c.name)
+        select(f.c.metric_id, m.c.column_id, m.c.name, m.c.unit, m.c.kind)
         .join(m, m.c.id == f.c.metric_id)
         .where(f.c.job_key == job.key, f.c.start_ns == job.first_slice * job.slice_ns)
         .order_by(m.c.name)
     )
-    for metric_id, name in conn.execute(ids).all():
+    for row in filter(_is_known, conn.execute(ids).all()):
         one = select(f.c.data).where(
-            f.c.job_key == job.key, f.c.metric_id == metric_id, f.c.start_ns == job.first_slice * job.slice_ns
+            f.c.job_key == job.key, f.c.metric_id == row.metric_id, f.c.start_ns == job.first_slice * job.slice_ns
         )
-        yield name, codec.decode_ints(conn.execute(one).scalar_one(), (job.n_processes, job.n_slices))
+        yield row.name, codec.decode_ints(conn.execute(one).scalar_one(), (job.n_processes, job.n_slices))
 
 
 def blocks_between(conn: Connection, span: TimeSpan) -> Iterator[Block]:
@@ -116,7 +126,8 @@ def blocks_between(conn: Connection, span: TimeSpan) -> Iterator[Block]:
             .join(m, m.c.id == b.c.metric_id)
             .where(
                 b.c.resource_id == resource_id,
-                b.c.start_ns > span.start_ns - schema.BLOCK * longest,
+                b.c.start_ns > span.start_ns - schema.BLOCK * longest,  # for the index; one job's slices make it wide
+                b.c.start_ns + schema.BLOCK * b.c.slice_ns > span.start_ns,
                 b.c.start_ns < span.end_ns,
             )
             .order_by(m.c.name, b.c.start_ns, b.c.slice_ns)

@@ -28,6 +28,7 @@ def check_profile(profile: Profile) -> None:
     try:
         for text in _texts(profile):
             check_text(text)
+        _check_hosts(profile)
         _check_times(profile)
         _check_arrays(profile)
         _check_numbers(profile)
@@ -56,6 +57,11 @@ def _texts(profile: Profile) -> Iterator[str]:
     yield from (*profile.functions, *profile.lost)
 
 
+def _check_hosts(profile: Profile) -> None:
+    if not all((*profile.job.hosts, *(process.host for process in profile.processes))):
+        raise RefusedProfile("a process of it names no host")
+
+
 def _check_times(profile: Profile) -> None:
     length, n = profile.slice_ns, profile.n_slices
     if length <= 0 or n < 0 or profile.first_slice < 0:
@@ -65,8 +71,14 @@ def _check_times(profile: Profile) -> None:
             f"it spans {n} slices of {length * 1e-9:g} s; at most {MAX_SLICES} and {MAX_NS // 86400 // 10**9} days "
             "are loaded"
         )
-    if (profile.first_slice + n) * length > time.time_ns() + FUTURE_NS:
+    latest = time.time_ns() + FUTURE_NS
+    if (profile.first_slice + n) * length > latest:
         raise RefusedProfile("its slices lie more than a day in the future: check the clocks of its nodes")
+    for part in (profile.job, *profile.processes):
+        if max(part.start_ns, part.end_ns) > latest:
+            raise RefusedProfile("it begins or ends more than a day in the future: check the clocks of its nodes")
+        if part.end_ns - part.start_ns > MAX_NS:
+            raise RefusedProfile(f"it lasts more than the {MAX_NS // 86400 // 10**9} days that are loaded")
 
 
 def _check_arrays(profile: Profile) -> None:

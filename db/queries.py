@@ -373,7 +373,8 @@ def _blocks_between(
         .where(
             r.c.name.in_({name for name, _ in pairs}),
             m.c.name.in_({metric for _, metric in pairs}),
-            b.c.start_ns > start_ns - schema.BLOCK * longest,
+            b.c.start_ns > start_ns - schema.BLOCK * longest,  # for the index; one job with long slices makes it wide
+            b.c.start_ns + schema.BLOCK * b.c.slice_ns > start_ns,
             b.c.start_ns < end_ns,
         )
     )

@@ -48,19 +48,24 @@ class DayReport:
 def export_everything(
     engine: Engine, folder: Path, since: date | None = None, until: date | None = None
 ) -> Iterator[DayReport]:
-    """Write the days from `since` to `until` (included; by default all that there are); reports each."""
+    """Write the days from `since` to `until` (included; by default all that there are) in which a job ran or something happened; reports each."""
     folder.mkdir(parents=True, exist_ok=True)
     with reading(engine) as conn:
         days = list(_days(bulk.time_span(conn), since, until))
     for day in days:
         with reading(engine) as conn:  # a transaction a day, so that old rows can be cleaned up meanwhile
-            yield _export_day(conn, folder, day)
+            report = _export_day(conn, folder, day)
+        if report is not None:
+            yield report
 
 
-def _export_day(conn: Connection, folder: Path, day: date) -> DayReport:
+def _export_day(conn: Connection, folder: Path, day: date) -> DayReport | None:
+    """Write a day unless it is there; None: nothing ran or happened in it."""
     begin = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 10**9
     span = TimeSpan(begin, begin + 86400 * 10**9)
     fingerprint, pruned = bulk.state_of_span(conn, span)
+    if not fingerprint:
+        return None
     record = folder / "_days" / f"{day}.json"
     before = _read_record(record)
     if before is not None and before["fingerprint"] == fingerprint:

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from crosswind.db import load_profile, open_database, queries, reading, resources, schema
+from crosswind.db import bulk, codec, load_profile, open_database, queries, reading, resources, schema
 from crosswind.db.background import add_block, blocks_of
 from crosswind.profile.metrics import BY_NAME
 from crosswind.profile.model import Column
-from support.profiles import SLICE_NS, make_lammps, make_profile, make_writer
+from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps, make_profile, make_writer
 
 BLOCK = schema.BLOCK
 RATES = {
@@ -112,6 +112,24 @@ def test_sums_of_jobs_with_slices_of_other_lengths(engine):
     np.testing.assert_array_equal(rss[5:17], 6000)
     assert not cpu[:5].any()
     assert not cpu[17:].any()
+
+
+def test_a_job_with_slices_of_a_day_does_not_have_all_blocks_read(engine, monkeypatch):
+    """Its blocks span years, so whether one overlaps is asked of each block and not of the longest."""
+    for i in range(6):
+        load_profile(engine, make_profile(job_id=str(i), first_slice=FIRST_SLICE + i * 5 * BLOCK, functions={}))
+    day = 86400 * 10**9
+    load_profile(engine, make_profile(job_id="day", slice_ns=day, first_slice=20_000, n_slices=2, functions={}))
+    decoded = []
+    decode = codec.decode_ints
+    monkeypatch.setattr(codec, "decode_ints", lambda *args: decoded.append(1) or decode(*args))
+    background(engine, ["net"], FIRST_SLICE, 15, metrics=["mpi_p2p_bytes_out"])
+    assert len(decoded) <= 2
+    decoded.clear()
+    span = bulk.TimeSpan(FIRST_SLICE * SLICE_NS, (FIRST_SLICE + 15) * SLICE_NS)
+    with reading(engine) as conn:
+        found = [b for b in bulk.blocks_between(conn, span) if (b.resource, b.metric) == ("net", "mpi_p2p_bytes_out")]
+    assert len(found) <= 2
 
 
 @given(

@@ -189,6 +189,13 @@ def hostile(change):
         (lambda p: replace(p, n_slices=1 << 23), "slices of 4 s; at most"),
         (lambda p: replace(p, slice_ns=60 * 86400 * 10**9), "60 days"),
         (lambda p: replace(p, first_slice=time.time_ns() // SLICE_NS + 100_000), "future"),
+        (lambda p: replace(p, job=replace(p.job, end_ns=1 << 61)), "day in the future"),
+        (
+            lambda p: replace(p, processes=(replace(p.processes[0], start_ns=1 << 61), *p.processes[1:])),
+            "in the future",
+        ),
+        (lambda p: replace(p, processes=(replace(p.processes[0], start_ns=0), *p.processes[1:])), "lasts more than"),
+        (lambda p: replace(p, job=replace(p.job, start_ns=0)), "lasts more than the 60 days"),
         (lambda p: replace(p, first_slice=-1), "no possible"),
         (lambda p: replace(p, slices={**p.slices, "rss": p.slices["rss"][:, 1:]}), "rss is an array of int64"),
         (lambda p: replace(p, slices={**p.slices, "rss": p.slices["rss"] - (1 << 40)}), "rss is negative"),

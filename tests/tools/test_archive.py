@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -162,6 +163,34 @@ def test_pruned_jobs_are_exported_without_slices(engine, tmp_path):
     list(export_everything(engine, tmp_path / "late"))
     assert len(table(tmp_path / "late", "slices")) == 0
     assert set(table(tmp_path / "late", "jobs").detail) == {False}
+
+
+@pytest.mark.parametrize("column", [{"name": "start"}, {"name": "rank"}, {"unit": "furlong"}, {"id": 9_000}])
+def test_a_column_of_a_user_s_file_is_no_column_of_the_archive(engine, archive, tmp_path, column):
+    """A file may name a metric as a column of the table is named, or give a known one another meaning."""
+    hostile = make_profile(job_id="666", first_slice=MIDNIGHT - 7)
+    old = next(c for c in hostile.columns if c.name == "cpu_time")
+    new = replace(old, **column)
+    hostile = replace(
+        hostile,
+        columns=tuple(new if c is old else c for c in hostile.columns),
+        slices={new.name if name == old.name else name: values for name, values in hostile.slices.items()},
+        totals={new.name if name == old.name else name: values for name, values in hostile.totals.items()},
+    )
+    key = load_profile(engine, hostile).job_key
+    list(export_everything(engine, tmp_path / "hostile"))
+    found = table(tmp_path / "hostile", "slices")
+    assert list(found.columns) == list(table(archive, "slices").columns)
+    assert len(found[found.job_key == key]) > 0
+    assert not found[found.job_key == key].cpu_time.any()
+    assert found[found.job_key != key].reset_index(drop=True).equals(table(archive, "slices").reset_index(drop=True))
+
+
+def test_days_without_anything_are_no_days(engine, tmp_path):
+    """One job with a clock of long ago does not make a folder of every day since."""
+    load_profile(engine, make_profile(job_id="6", first_slice=MIDNIGHT - 365 * DAY_NS // SLICE_NS))
+    days = [str(report.day) for report in export_everything(engine, tmp_path / "out")]
+    assert days == ["2024-10-10", "2025-10-09", "2025-10-10"]
 
 
 def test_days_can_be_chosen(crosswind, engine, tmp_path):
