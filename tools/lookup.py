@@ -58,8 +58,10 @@ def look_up(name: str, url: str) -> Lookup:
 
 
 def _row(line: Line) -> tuple[str, ...]:
+    from crosswind.web.lookup import step_name
+
     return (
-        ("* " if line.found else "  ") + line.job.job_id,
+        ("* " if line.found else "  ") + step_name(line.job),
         line.job.command,
         line.resource,
         line.load,

@@ -22,12 +22,13 @@ from crosswind.db.loads import loads_beside
 from crosswind.db.queries import JobRow
 from crosswind.web.jobdata import read_frames, read_loss
 
-__all__ = ["MAX_LINES", "Line", "Lookup", "read_lookup"]
+__all__ = ["MAX_LINES", "Line", "Lookup", "read_lookup", "step_name"]
 
 MAX_LINES = 200  # the rest of a list is chance
 _NOTHING_LOST = "The estimate found no lost time, so there is nothing to look up."
 _NO_PROGRESS = "Neither segments nor a steady rate of calls or bytes tell when this job was held up."
 _NOBODY = "No other profiled job used a resource of this job while it ran."
+_NOT_READ = "The jobs beside this one could not be read: their slices were pruned, or are too many."
 _TOO_FEW = "The jobs beside this one shared too few slices with it to tell chance from cause."
 
 
@@ -50,13 +51,15 @@ class Line:
 class Lookup:
     """loss: what the job was judged by, in words. lines: findings first. why_not: why there are no lines, or empty.
 
-    tested: how many loads were tested. left_out: jobs beside it that were not read.
+    tested: how many loads were tested. left_out: jobs beside it that were not read. repeats: whether it was held up in
+    enough separate stretches to tell.
     """
 
     loss: str
     lines: tuple[Line, ...]
     tested: int
     left_out: int
+    repeats: bool
     why_not: str
 
     @property
@@ -65,10 +68,12 @@ class Lookup:
         if self.why_not:
             return self.why_not
         found = [line for line in self.lines if line.found]
+        if not self.repeats:
+            return "It was held up in too few separate stretches to tell cause from chance; the most likely are first."
         if not found:
             return f"None of the {self.tested} loads beside this job rose with its {self.loss} more than by chance."
         first = found[0]
-        what = f"{first.load.capitalize()} on {first.resource} by job {first.job.job_id}"
+        what = f"{first.load[0].upper()}{first.load[1:]} on {first.resource} by job {step_name(first.job)}"
         others = f"; so did {len(found) - 1} more loads" if len(found) > 1 else ""
         return f"{what} rose with {100 * first.effect:.0f} % of this job's {self.loss}{others}."
 
@@ -78,6 +83,7 @@ class Lookup:
             "sentence": self.sentence,
             "loss": self.loss,
             "tested": self.tested,
+            "repeats": self.repeats,
             "jobs_left_out": self.left_out,
             "suspects": [_line_json(line) for line in self.lines],
         }
@@ -87,14 +93,14 @@ def read_lookup(conn: Connection, job: JobRow) -> Lookup:
     """Test every load beside the job against when it lost time."""
     loss_name, loss, why_not = _loss(conn, job)
     if loss is None:
-        return Lookup(loss_name, (), 0, 0, why_not)
+        return Lookup(loss_name, (), 0, 0, True, why_not)
     beside = loads_beside(conn, job, metrics_of_loads())
     suspects = [
         suspect
         for load in beside.loads
         for suspect in suspects_of(load.job, load.resource, resources.split(load.resource)[0], load.values)
     ]
-    ranked = rank_suspects(loss, suspects)
+    ranking = rank_suspects(loss, suspects)
     lines = tuple(
         Line(
             job=line.suspect.key[0],
@@ -107,26 +113,34 @@ def read_lookup(conn: Connection, job: JobRow) -> Lookup:
             p=line.p,
             q=line.q,
         )
-        for line in ranked[:MAX_LINES]
+        for line in ranking.lines[:MAX_LINES]
     )
-    return Lookup(loss_name, lines, len(ranked), beside.left_out, _why_no_lines(lines, suspects))
+    why_not = _why_no_lines(lines, suspects, beside.left_out)
+    return Lookup(loss_name, lines, len(ranking.lines), beside.left_out, ranking.repeats, why_not)
 
 
-def _why_no_lines(lines: Sequence[Line], suspects: Sequence[object]) -> str:
+def _why_no_lines(lines: Sequence[Line], suspects: Sequence[object], left_out: int) -> str:
     if lines:
         return ""
+    if left_out and not suspects:
+        return _NOT_READ
     return _TOO_FEW if suspects else _NOBODY
 
 
 def _loss(conn: Connection, job: JobRow) -> tuple[str, NDArray[np.float64] | None, str]:
-    """What the job is judged by, its loss per slice, and why there is none."""
+    """What the job is judged by, its loss per slice, and why there is none. An estimate that cannot tell is none."""
     stored = read_loss(conn, job)
-    if stored.per_slice_s is not None:
+    if stored.per_slice_s is not None and (job.estimate or {}).get("interference_pct") is not None:
         lost = stored.per_slice_s if stored.per_slice_s.any() else None
         return "lost time", lost, _NOTHING_LOST
     data = read_frames(conn, job, metrics_of_progress())
     found = progress_loss(data.frames, data.covered_ns, job.slice_ns) if job.n_slices else None
     return (f"fall in {found[0]}", found[1], "") if found else ("progress", None, _NO_PROGRESS)
+
+
+def step_name(job: JobRow) -> str:
+    """A job step as people write it."""
+    return f"{job.job_id}.{job.step}" if job.step else job.job_id
 
 
 def _line_json(line: Line) -> dict[str, Any]:

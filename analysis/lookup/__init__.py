@@ -1,12 +1,10 @@
 """Who disturbed whom: dents of one job, peaks of everything else, and what of it is more than chance.
 
-`deviation` finds dents and peaks in one series, `association` tests many suspects against a victim at once, `discovery`
-corrects for having tried many, `loads` says what counts as a load on each resource, `suspects` is the front.
-docs/lookup.md is the method.
+`association` tests many suspects against a victim at once, `discovery` corrects for having tried many, `loads` says
+what counts as a load on each resource, `suspects` is the front. docs/lookup.md is the method.
 """
 
 from crosswind.analysis.lookup.association import Association, associate
-from crosswind.analysis.lookup.deviation import Deviation, Episode, Side, deviation, shortfall
 from crosswind.analysis.lookup.discovery import false_discovery_rate
 from crosswind.analysis.lookup.loads import (
     LOADS,
@@ -14,21 +12,19 @@ from crosswind.analysis.lookup.loads import (
     metrics_of_loads,
     metrics_of_progress,
     progress_loss,
+    shortfall,
     suspects_of,
 )
-from crosswind.analysis.lookup.suspects import Suspect, Suspicion, rank_suspects
+from crosswind.analysis.lookup.suspects import Ranking, Suspect, Suspicion, rank_suspects
 
 __all__ = [
     "LOADS",
     "Association",
-    "Deviation",
-    "Episode",
     "Load",
-    "Side",
+    "Ranking",
     "Suspect",
     "Suspicion",
     "associate",
-    "deviation",
     "false_discovery_rate",
     "metrics_of_loads",
     "metrics_of_progress",

@@ -9,6 +9,7 @@ the lags is taken in the surrogates too, so that looking at several lags earns n
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,11 @@ __all__ = ["LAGS", "Association", "associate"]
 LAGS: tuple[int, ...] = (0, 1, 2)  # slices by which the loss may follow the load: caches and queues drain late
 SURROGATES = 3999
 LEAST_SLICES = 20  # that victim and suspect share
+LEAST_STRETCHES = 5  # of a loss that remembers itself for long: with fewer, one coincidence looks like many
 _MOST_IN_A_BLOCK = 0.1  # of the run: mean length of a block
+_BATCH_VALUES = 1 << 22  # of surrogates at a time: 32 MB
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -32,20 +37,21 @@ class Association:
     rho: the rank correlation at the best lag, -1 to 1. lag: slices by which the loss follows the load there. p: how
     often chance does as well, from 1 / (surrogates + 1) to 1. loss_when_high, loss_when_low: mean loss in the slices
     where the suspect's load (at that lag) is above its mean, and in the others; in the unit of the loss. slices_high:
-    how many of the former there are.
+    how many of the former there are. repeats: whether the loss came in enough stretches for p to mean anything.
     """
 
-    rho: NDArray[np.float64]
+    rho: Floats
     lag: NDArray[np.int64]
-    p: NDArray[np.float64]
-    loss_when_high: NDArray[np.float64]
-    loss_when_low: NDArray[np.float64]
+    p: Floats
+    loss_when_high: Floats
+    loss_when_low: Floats
     slices_high: NDArray[np.int64]
+    repeats: bool
 
 
 def associate(
-    loss: NDArray[np.float64],
-    loads: NDArray[np.float64],
+    loss: Floats,
+    loads: Floats,
     *,
     lags: tuple[int, ...] = LAGS,
     surrogates: int = SURROGATES,
@@ -53,9 +59,9 @@ def associate(
 ) -> Association:
     """Test each suspect against the victim.
 
-    loss: [slice], what the victim lost (seconds, or the depth of dents), NaN where it was not there. loads: [suspect,
-    slice] on the same slices, 0 where the suspect was not running, NaN where nobody knows. The same input and seed give
-    the same result. InputError: shapes that do not fit, no or negative lags.
+    loss: [slice], what the victim lost (seconds, or how far it fell short), NaN where it was not there. loads:
+    [suspect, slice] on the same slices, 0 where the suspect was not running, NaN where nobody knows. The same input and
+    seed give the same result. Memory: some ten times the loads. InputError: shapes that do not fit, negative lags.
     """
     if loss.ndim != 1 or loads.ndim != 2 or loads.shape[1] != loss.size:
         raise InputError("loads must have a row per suspect and a column per slice of the loss")
@@ -63,109 +69,116 @@ def associate(
         raise InputError("a loss can follow a load, not go before it: lags are 0 or more")
     there = np.flatnonzero(~np.isnan(loss))
     victim = loss[there]
-    drawn = _surrogates(victim, surrogates, np.random.default_rng(seed))
-    best = _Best.nothing(loads.shape[0], surrogates)
-    for lag in lags:
-        shifted = _loads_at(loads, there - lag)
-        known = ~np.isnan(shifted)
-        ranks = np.where(known, rankdata(shifted, axis=1, nan_policy="omit"), 0.0)
-        weights = known.astype(np.float64)
-        best = best.better(
-            _correlation(ranks, weights, rankdata(victim)[None]), _correlation(ranks, weights, drawn), lag
-        )
-    p = (1 + np.count_nonzero(best.chance >= best.rho[:, None], axis=1)) / (surrogates + 1)
-    unknown = np.isnan(best.rho)
-    contrast = _Contrast.of(victim, loads, there, best.lag)
+    ranks = rankdata(victim)
+    shifted = [_Shifted.of(loads, there - lag) for lag in lags]
+    rho, best = _best([each.correlation(ranks[None])[:, 0] for each in shifted])
+    lag = np.array(lags)[best]
+    longest = max(1.0, victim.size * _MOST_IN_A_BLOCK)
+    block = _block_length(ranks)
+    p = _p_values(rho, ranks, shifted, min(block, longest), surrogates, seed)
+    contrast = _Contrast.of(victim, loads, there, lag)
+    unknown = np.isnan(rho)
     return Association(
-        rho=best.rho,
-        lag=np.where(unknown, 0, best.lag),
+        rho=rho,
+        lag=np.where(unknown, 0, lag),
         p=np.where(unknown, np.nan, p),
         loss_when_high=np.where(unknown, np.nan, contrast.when_high),
         loss_when_low=np.where(unknown, np.nan, contrast.when_low),
         slices_high=contrast.slices_high,
+        repeats=block <= longest or _stretches(victim) >= LEAST_STRETCHES,
     )
 
 
 @dataclass(frozen=True)
-class _Best:
-    """The largest correlation so far over the lags, [suspect], and of each surrogate, [suspect, surrogate]."""
+class _Shifted:
+    """The ranks of the loads at one lag, [suspect, slice], 0 where unknown; weights: 1 where known."""
 
-    rho: NDArray[np.float64]
-    lag: NDArray[np.int64]
-    chance: NDArray[np.float64]
+    ranks: Floats
+    weights: Floats
 
     @classmethod
-    def nothing(cls, suspects: int, surrogates: int) -> _Best:
-        return cls(
-            np.full(suspects, np.nan), np.zeros(suspects, dtype=np.int64), np.full((suspects, surrogates), np.nan)
-        )
+    def of(cls, loads: Floats, at: NDArray[np.intp]) -> _Shifted:
+        """The loads in slices ``at``; unknown before the first."""
+        values = np.where(at >= 0, loads[:, np.maximum(at, 0)], np.nan)
+        known = ~np.isnan(values)
+        return cls(np.where(known, rankdata(values, axis=1, nan_policy="omit"), 0.0), known.astype(np.float64))
 
-    def better(self, rho: NDArray[np.float64], chance: NDArray[np.float64], lag: int) -> _Best:
-        """With the correlations at one more lag: rho [suspect, 1], chance [suspect, surrogate]."""
-        this = rho[:, 0]
-        wins = ~np.isnan(this) & (np.isnan(self.rho) | (this > self.rho))
-        return _Best(np.where(wins, this, self.rho), np.where(wins, lag, self.lag), np.fmax(self.chance, chance))
-
-
-def _loads_at(loads: NDArray[np.float64], at: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The loads in slices ``at``, [suspect, len(at)]; NaN before the first."""
-    return np.where(at >= 0, loads[:, np.maximum(at, 0)], np.nan)
-
-
-def _surrogates(victim: NDArray[np.float64], n: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Ranks of the loss with its blocks at other times, [surrogate, slice]."""
-    size = victim.size
-    ranks = rankdata(victim)
-    starts = random.random((n, size)) < 1 / _block_length(ranks)
-    starts[:, :1] = True
-    origin = random.integers(0, max(size, 1), (n, size))
-    position = np.arange(size)
-    begin = np.maximum.accumulate(np.where(starts, position, 0), axis=1)  # of the block that a slice is in
-    return ranks[(np.take_along_axis(origin, begin, axis=1) + position - begin) % max(size, 1)]
+    def correlation(self, victims: Floats) -> Floats:
+        """With each row of victims [row, slice], over the known slices: [suspect, row]; NaN where too few are known or
+        one side is constant.
+        """
+        count = self.weights.sum(axis=1)[:, None]
+        x, xx = self.ranks.sum(axis=1)[:, None], (self.ranks**2).sum(axis=1)[:, None]
+        y, yy, xy = self.weights @ victims.T, self.weights @ (victims**2).T, self.ranks @ victims.T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spread = (xx - x**2 / count) * (yy - y**2 / count)
+            rho = (xy - x * y / count) / np.sqrt(spread)
+        return np.where((count >= LEAST_SLICES) & (spread > 1e-9 * count**2), rho, np.nan)
 
 
-def _block_length(ranks: NDArray[np.float64]) -> float:
+def _best(by_lag: Sequence[Floats]) -> tuple[Floats, NDArray[np.int64]]:
+    """The largest correlation of each suspect over the lags, NaN where there is none, and the number of its lag."""
+    values = np.stack(by_lag)
+    best = np.argmax(np.where(np.isnan(values), -np.inf, values), axis=0)
+    return np.take_along_axis(values, best[None], axis=0)[0], best
+
+
+def _p_values(
+    rho: Floats, ranks: Floats, shifted: Sequence[_Shifted], block: float, surrogates: int, seed: int
+) -> Floats:
+    """How often chance does as well, [suspect]. ranks: of the victim."""
+    as_well = np.zeros(rho.size, dtype=np.int64)
+    for drawn in _surrogates(ranks, block, surrogates, np.random.default_rng(seed)):
+        chance = shifted[0].correlation(drawn)
+        for each in shifted[1:]:
+            chance = np.fmax(chance, each.correlation(drawn))
+        as_well += np.count_nonzero(chance >= rho[:, None], axis=1)
+    return (1 + as_well) / (surrogates + 1)
+
+
+def _surrogates(ranks: Floats, block: float, n: int, random: np.random.Generator) -> Iterator[Floats]:
+    """Ranks of the loss with its blocks at other times, in batches of rows [surrogate, slice]."""
+    size = max(ranks.size, 1)
+    position = np.arange(ranks.size)
+    batch = max(1, _BATCH_VALUES // size)
+    for done in range(0, n, batch):
+        shape = (min(batch, n - done), ranks.size)
+        starts = random.random(shape) < 1 / block
+        starts[:, :1] = True
+        origin = random.integers(0, size, shape)
+        begin = np.maximum.accumulate(np.where(starts, position, 0), axis=1)  # of the block that a slice is in
+        yield ranks[(np.take_along_axis(origin, begin, axis=1) + position - begin) % size]
+
+
+def _block_length(ranks: Floats) -> float:
     """Mean length of blocks: twice the slices after which the loss has forgotten itself."""
     size = ranks.size
-    longest = max(1, int(size * _MOST_IN_A_BLOCK))
     centred = ranks - ranks.mean() if size else ranks
     power = float(centred @ centred)
     if power == 0:
         return 1.0
     spectrum = np.abs(np.fft.rfft(centred, 2 * size)) ** 2
-    memory = np.fft.irfft(spectrum)[: longest + 1] / power
+    memory = np.fft.irfft(spectrum)[:size] / power
     forgotten = np.flatnonzero(memory < 2 / np.sqrt(size))
-    return float(np.clip(2 * (forgotten[0] if forgotten.size else longest), 1, longest))
+    return float(max(2 * (forgotten[0] if forgotten.size else size), 1))
 
 
-def _correlation(
-    ranks: NDArray[np.float64], weights: NDArray[np.float64], victims: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Correlation over the slices whose weight is 1. ranks, weights: [suspect, slice]; victims: [row, slice].
-
-    Returns [suspect, row], NaN where too few slices are known or one side is constant.
-    """
-    count = weights.sum(axis=1)[:, None]
-    x, xx = ranks.sum(axis=1)[:, None], (ranks**2).sum(axis=1)[:, None]
-    y, yy, xy = weights @ victims.T, weights @ (victims**2).T, ranks @ victims.T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = (xx - x**2 / count) * (yy - y**2 / count)
-        rho = (xy - x * y / count) / np.sqrt(spread)
-    return np.where((count >= LEAST_SLICES) & (spread > 1e-9 * count**2), rho, np.nan)
+def _stretches(victim: Floats) -> int:
+    """In how many separate stretches the loss is nearer to its high values than to its low ones."""
+    low, high = np.quantile(victim, (0.05, 0.95))
+    return int(np.count_nonzero(np.diff((victim > (low + high) / 2).astype(np.int8), prepend=0) == 1))
 
 
 @dataclass(frozen=True)
 class _Contrast:
     """Mean loss where each suspect's load is above its mean, and where it is not; each [suspect]."""
 
-    when_high: NDArray[np.float64]
-    when_low: NDArray[np.float64]
+    when_high: Floats
+    when_low: Floats
     slices_high: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, victim: NDArray[np.float64], loads: NDArray[np.float64], there: NDArray[np.intp], lag: NDArray[np.int64]
-    ) -> _Contrast:
+    def of(cls, victim: Floats, loads: Floats, there: NDArray[np.intp], lag: NDArray[np.int64]) -> _Contrast:
         """victim: [slice there]; there: indices of these slices; lag: [suspect]."""
         at = there[None] - lag[:, None]
         shifted = np.where(at >= 0, np.take_along_axis(loads, np.maximum(at, 0), axis=1), np.nan)
@@ -176,7 +189,7 @@ class _Contrast:
         return cls(_mean_where(victim, high), _mean_where(victim, known & ~high), high.sum(axis=1))
 
 
-def _mean_where(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _mean_where(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
     """Mean of values [slice] over the chosen slices of each row, [row]; NaN where none is chosen."""
     count = chosen.sum(axis=1)
     return np.divide(chosen @ values, count, out=np.full(count.shape, np.nan), where=count > 0)

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.analysis.derived import job_series, series_named
-from crosswind.analysis.lookup.deviation import shortfall
 from crosswind.analysis.lookup.suspects import Suspect
 
-__all__ = ["LOADS", "Load", "metrics_of_loads", "metrics_of_progress", "progress_loss", "suspects_of"]
+__all__ = [
+    "LOADS", "Load", "metrics_of_loads", "metrics_of_progress", "progress_loss", "shortfall", "suspects_of",
+]  # fmt: skip
 
 
 K = TypeVar("K")
@@ -86,3 +87,13 @@ def progress_loss(
 def metrics_of_progress() -> tuple[str, ...]:
     """The metrics that `progress_loss` reads."""
     return tuple(metric for name in _PROGRESS for metric in series_named(name).metrics)
+
+
+def shortfall(rate: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far a rate [slice] is below its median, in parts of it: negative above, 1 where nothing moved, NaN in gaps.
+
+    Not about a running level: that would hide what lasts longer than its window.
+    """
+    there = rate[~np.isnan(rate)]
+    level = float(np.median(there)) if there.size else 0.0
+    return 1 - rate / level if level > 0 else np.where(np.isnan(rate), np.nan, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -13,11 +14,12 @@ from crosswind.analysis.errors import InputError
 from crosswind.analysis.lookup.association import SURROGATES, Association, associate
 from crosswind.analysis.lookup.discovery import false_discovery_rate
 
-__all__ = ["Suspect", "Suspicion", "rank_suspects"]
+__all__ = ["Ranking", "Suspect", "Suspicion", "rank_suspects"]
 
 RATE = 0.03  # false discoveries that a list may hold
 LEAST_SHARE = 0.02  # of the victim's loss: what explains less is no finding, however certain
-
+MOST_SLICES = 2000  # of a victim: longer ones are looked at in coarser slices
+MOST_SURROGATES = 1 << 16
 
 K = TypeVar("K")
 
@@ -53,35 +55,59 @@ class Suspicion(Generic[K]):
     q: float
 
 
-def rank_suspects(
-    loss: NDArray[np.float64], suspects: Sequence[Suspect[K]], *, surrogates: int = SURROGATES, seed: int = 0
-) -> list[Suspicion[K]]:
-    """All suspects that could be tested, findings first, by effect; then the rest by p.
+@dataclass(frozen=True)
+class Ranking(Generic[K]):
+    """The list: findings first, by rank correlation, then the rest by p. repeats: whether the victim lost time in
+    enough separate stretches for anything to be found.
+    """
 
-    loss: [slice], what the victim lost in each slice (seconds, or the depth of its dents), NaN where it was not there.
-    Correlation is not a cause: a list names what to look at. InputError: loads of another length than the loss.
+    lines: tuple[Suspicion[K], ...]
+    repeats: bool
+
+
+def rank_suspects(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]], *, seed: int = 0) -> Ranking[K]:
+    """All suspects that could be tested.
+
+    loss: [slice], what the victim lost in each slice (seconds, or how far it fell short), NaN where it was not there.
+    Chance is drawn so often that one suspect among all can be found. Correlation is not a cause: a list names what to
+    look at. InputError: loads of another length than the loss.
     """
     if not suspects:
-        return []
+        return Ranking((), True)
     if any(s.load.shape != loss.shape for s in suspects):
         raise InputError("a load must have the slices of the loss")
-    tested = associate(loss, np.array([s.load for s in suspects], dtype=np.float64), surrogates=surrogates, seed=seed)
+    width = max(1, -(-loss.size // MOST_SLICES))
+    coarse = _coarser(loss, width)
+    surrogates = min(max(SURROGATES, math.ceil(2 * len(suspects) / RATE)), MOST_SURROGATES)
+    tested = associate(coarse, np.array([_coarser(s.load, width) for s in suspects]), surrogates=surrogates, seed=seed)
     q = false_discovery_rate(tested.p)
-    effect = _explained(loss, tested)
+    effect = _explained(coarse, tested)
     lines = [
         Suspicion(
             suspect=suspect,
-            found=bool(q[i] <= RATE and tested.rho[i] > 0 and effect[i] >= LEAST_SHARE),
+            found=bool(tested.repeats and q[i] <= RATE and tested.rho[i] > 0 and effect[i] >= LEAST_SHARE),
             effect=float(effect[i]),
             rho=float(tested.rho[i]),
-            lag=int(tested.lag[i]),
+            lag=int(tested.lag[i]) * width,
             p=float(tested.p[i]),
             q=float(q[i]),
         )
         for i, suspect in enumerate(suspects)
         if not np.isnan(tested.p[i])
     ]
-    return sorted(lines, key=lambda line: (not line.found, -line.rho if line.found else line.p, -line.effect))
+    lines.sort(key=lambda line: (not line.found, -line.rho if line.found else line.p, -line.effect))
+    return Ranking(tuple(lines), tested.repeats)
+
+
+def _coarser(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Means over `width` neighbouring slices, gaps left out; NaN where all of them are."""
+    if width == 1:
+        return values.astype(np.float64)
+    padded = np.concatenate([values, np.full(-values.size % width, np.nan)]).reshape(-1, width)
+    known = ~np.isnan(padded)
+    count = known.sum(axis=1)
+    total = np.where(known, padded, 0.0).sum(axis=1)
+    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
 
 
 def _explained(loss: NDArray[np.float64], tested: Association) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
 def test_the_page_names_the_culprit(neighbours: FlaskClient) -> None:
     answer = neighbours.get("/jobs/1/lookup")
     assert answer.status_code == 200
-    assert "by job culprit rose with" in answer.text
+    assert "by job culprit.0 rose with" in answer.text
     assert answer.text.count("● found") == sum(
         s["found"] for s in neighbours.get("/jobs/1/lookup.json").json["suspects"]
     )

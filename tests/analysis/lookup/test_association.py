@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from crosswind.analysis.errors import InputError
-from crosswind.analysis.lookup import associate
+from crosswind.analysis.lookup import associate, association
 
 
 def _bursts(random: np.random.Generator, n: int) -> np.ndarray:
@@ -71,3 +71,24 @@ def test_refusals() -> None:
         associate(np.zeros(5), np.zeros((1, 6)))
     with pytest.raises(InputError):
         associate(np.zeros(5), np.zeros((1, 5)), lags=(-1,))
+
+
+def test_one_long_stretch_repeats_nothing() -> None:
+    random = np.random.default_rng(4)
+    once = np.zeros(900)
+    once[300:600] = 1.0
+    often = np.zeros(900)
+    often[::30] = often[1::30] = 1.0
+    noise = 0.01 * random.random(900)
+    assert not associate(once + noise, once[None], surrogates=99).repeats
+    assert associate(often + noise, often[None], surrogates=99).repeats
+
+
+def test_batches_of_surrogates_are_one_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(9)
+    loss, loads = random.random(150), random.random((4, 150))
+    counted = associate(loss, loads, surrogates=1000).p * 1001
+    assert counted == pytest.approx(np.rint(counted))
+    monkeypatch.setattr(association, "_BATCH_VALUES", 150 * 37)
+    again = associate(loss, loads, surrogates=1000).p
+    assert again == pytest.approx(counted / 1001, abs=0.06)  # other draws of the same chance
