@@ -17,7 +17,7 @@ from crosswind.analysis.by_rank import middle_estimate, rank_tables
 from crosswind.analysis.cautions import general_cautions, run_delay_cautions
 from crosswind.analysis.errors import InputError
 from crosswind.analysis.features import SegmentFeatures, segment_features
-from crosswind.analysis.result import Caution, ClusterStatistics, Detection, Estimate
+from crosswind.analysis.result import NO_SEGMENTS, Caution, ClusterStatistics, Detection, Estimate
 from crosswind.analysis.verdict import interference_class, probability
 from crosswind.profile.model import Profile
 from crosswind.profile.numbering import NO_COMMON_NUMBERS
@@ -69,14 +69,19 @@ def estimate_profile(profile: Profile, method: str = DEFAULT_METHOD) -> Estimate
 
 
 def _assemble(method: str, features: SegmentFeatures, detection: Detection) -> Estimate:
-    """Sums and verdict of a detection."""
-    clusters = ClusterStatistics.of(detection, features.duration_us)
+    """Sums and verdict of a detection; without a segment that was judged nothing was hit."""
     total_us = features.total_us
-    lost_us = float(detection.excess_us.sum())
     can_tell = bool(np.any(detection.covered)) and total_us > 0
+    if not can_tell:
+        none = np.zeros(features.duration_us.size)
+        detection = dataclasses.replace(detection, hit=none.astype(np.bool_), excess_us=none)
+    clusters = ClusterStatistics.of(detection, features.duration_us)
+    lost_us = float(detection.excess_us.sum())
     lost_pct = 100 * lost_us / total_us if can_tell else None
     cautions = (
-        detection.cautions + general_cautions(features, detection, clusters) if can_tell else _cannot_tell(features)
+        detection.cautions + general_cautions(features, detection, clusters)
+        if can_tell
+        else _cannot_tell(features, detection)
     )
     return Estimate(
         method=method,
@@ -122,18 +127,22 @@ def _left_out(table: SegmentTable) -> tuple[Caution, ...]:
     return (Caution(f"{absent} of {table.n_ranks} ranks left out", text),)
 
 
-def _cannot_tell(features: SegmentFeatures) -> tuple[Caution, ...]:
+def _cannot_tell(features: SegmentFeatures, detection: Detection) -> tuple[Caution, ...]:
     """Why there is no figure at all."""
     n = features.duration_us.size
     if n == 0:
         text = (
-            "The run has no segments: it is no MPI program, or it never called a collective that synchronises all of "
-            "its ranks (Barrier, Allreduce, Allgather, Alltoall and the like)."
+            "The run has no segments: it is no MPI program, or its ranks meet nowhere in step, neither in a collective "
+            "that synchronises all of them (Barrier, Allreduce, Allgather, Alltoall and the like) nor at a call site "
+            "that they pass again and again."
         )
-        return (Caution("no MPI program with global collectives", text),)
+        return (Caution(NO_SEGMENTS, text),)
     if features.total_us <= 0:
         return (Caution("segments without duration", f"The {n} segments of the run have no duration."),)
-    text = f"The run has {n} segments, but no five of them are alike, so there is nothing to compare."
+    text = (
+        f"The run has {n} segments, but no {detection.least_alike} of them are alike and take time, so there is "
+        "nothing to compare."
+    )
     return (Caution(f"too few like segments ({n} in all)", text),)
 
 
@@ -168,6 +177,6 @@ def _run_delay_pct(profile: Profile) -> float | None:
 
 
 def _no_segments() -> SegmentTable:
-    """The table of a run that had no global collectives."""
+    """The table of a run whose ranks meet nowhere."""
     none = np.zeros(0, dtype=np.int64)
     return SegmentTable(none, none, {"dur_us": np.zeros((0, 0))}, np.zeros((0, 0), dtype=bool), none)

@@ -30,9 +30,10 @@ class Detection:
     labels: int64, dense cluster numbers. covered: bool, whether the method judged the segment at all. hit: bool,
     whether it calls it interfered. threshold_us: the duration beyond which it does. excess_us: time lost, 0 if not hit.
     cpu_excess_us: CPU time beyond what the cluster needs, or None where that cannot be told.
-    work_kind: the work feature used. noise: how much undisturbed like segments differ, in parts of their duration, or
-    None to take the MAD of the clusters. bounds_us: between which the sum of excess_us lies, or None where the method
-    cannot tell. notes: choices that the data forced, at no cost. cautions: those at a cost.
+    work_kind: the work feature used. least_alike: how many like segments the method needs to judge them. noise: how
+    much undisturbed like segments differ, in parts of their duration, or None to take the MAD of the clusters.
+    bounds_us: between which the sum of excess_us lies, or None where the method cannot tell. notes: choices that the data forced,
+    at no cost. cautions: those at a cost.
     """
 
     labels: NDArray[np.int64]
@@ -42,6 +43,7 @@ class Detection:
     excess_us: NDArray[np.float64]
     cpu_excess_us: NDArray[np.float64] | None
     work_kind: str
+    least_alike: int
     noise: float | None = None
     bounds_us: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()

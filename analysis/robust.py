@@ -16,6 +16,7 @@ from crosswind.analysis.features import SegmentFeatures
 from crosswind.analysis.judging import Judgement, Members, is_unusual, judge, least_noise_us
 from crosswind.analysis.result import Detection
 from crosswind.analysis.robust_cautions import Findings, robust_cautions, robust_notes
+from crosswind.analysis.uncertainty import widened
 
 __all__ = ["detect"]
 
@@ -33,12 +34,13 @@ def detect(features: SegmentFeatures) -> Detection:
 
     With processor counters the duration of a segment is compared with what its instructions and bytes make
     expect; without them the time outside of computation is, and CPU time apart from it. What a hit segment lost is what
-    lies above the undisturbed level. Segments in groups of fewer than 8 are not judged, but a gross loss counts.
+    lies above the undisturbed level. Segments in groups of fewer than 8 are not judged, but a gross loss counts; nor
+    are those of groups most of which took no time.
     """
     labels, left_out = alike_groups(features)
     groups = Grouping.of(labels).members()
     findings = Findings.none(features.duration_us.size)
-    judged = _judge_groups(features, [group for group in groups if group.size >= MIN_GROUP])
+    judged = _judge_groups(features, [group for group in groups if _can_be_judged(features, group)])
     for group, judgement in judged:
         _enter(group, features.stride[group], judgement, findings)
         if not features.has_counters:
@@ -54,6 +56,7 @@ def detect(features: SegmentFeatures) -> Detection:
         excess_us=findings.excess_us,
         cpu_excess_us=None if features.cpu_us is None or features.has_counters else findings.cpu_excess_us,
         work_kind=features.work_kind,
+        least_alike=MIN_GROUP,
         noise=_usual_noise(features, judged),
         bounds_us=_bounds(features, findings),
         notes=robust_notes(features, left_out),
@@ -76,6 +79,11 @@ def _judge_groups(features: SegmentFeatures, groups: list[NDArray[np.intp]]) -> 
         (group, judge(_members(features, group), usual) if is_unusual(first.noise, usual) else first)
         for group, first in judged
     ]
+
+
+def _can_be_judged(features: SegmentFeatures, group: NDArray[np.intp]) -> bool:
+    """Whether a group has members enough for a level of its own, and usually takes time."""
+    return group.size >= MIN_GROUP and bool(np.median(features.duration_us[group]) > 0)
 
 
 def _members(features: SegmentFeatures, group: NDArray[np.intp]) -> Members:
@@ -114,7 +122,7 @@ def _bounds(features: SegmentFeatures, findings: Findings) -> tuple[float, float
     exposed_us = hit_us if hit_us > _RARE * judged_us else judged_us
     rate = min(findings.high_us / max(exposed_us, 1e-9), 1.0)
     high_us = findings.high_us + rate * (features.total_us - judged_us)
-    return min(findings.low_us, lost_us), max(high_us, lost_us)
+    return widened(lost_us, (findings.low_us, high_us), features.total_us)
 
 
 def _enter(group: NDArray[np.intp], stride: NDArray[np.int64], judged: Judgement, findings: Findings) -> None:

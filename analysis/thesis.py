@@ -44,6 +44,7 @@ def detect(features: SegmentFeatures) -> Detection:
         excess_us=excess,
         cpu_excess_us=_cpu_excess(features, clusters, covered),
         work_kind=features.work_kind,
+        least_alike=MIN_CLUSTER,
         notes=work_notes + bytes_notes,
         cautions=work_cautions + bytes_cautions + _wide_clusters(features, clusters, covered),
     )

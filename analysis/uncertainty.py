@@ -14,6 +14,9 @@ skew       what those are above the level in the mean: either a hit member, undi
            or it is loss in parts too small to be seen.
 by chance  what lies less than 6 noises above the level may be the tail of the noise, and as much as lies further than
            4 below the level, noise puts so far above it.
+
+These say nothing of what a delay costs beyond its own length, nor of what a quiet machine loses anyway, so a run's
+bounds lie at least `_LEAST_WIDTH` of its time and `_LEAST_PART` of the loss on either side.
 """
 
 from __future__ import annotations
@@ -23,13 +26,15 @@ from numpy.typing import NDArray
 
 from crosswind.analysis.baseline import THRESHOLD_NOISES, Baseline, levels_of_rows
 
-__all__ = ["SURE_NOISES", "bounds_of_loss"]
+__all__ = ["SURE_NOISES", "bounds_of_loss", "widened"]
 
 _SAMPLES = 40
 _MOST_DRAWN = 1000  # members in a sample
 _TAIL = 2  # samples on either side: the bounds hold nine of ten
 _DEVIATIONS = 1.645  # of a Gaussian, the same
 SURE_NOISES = 6.0  # above the level: no tail of undisturbed members reaches there
+_LEAST_WIDTH = 0.01  # of a run's time
+_LEAST_PART = 0.05  # of its loss
 _DEVIATION = 1.4826  # of a Gaussian, in medians of the distance from its middle
 
 
@@ -59,6 +64,16 @@ def bounds_of_loss(
     hidden = max(float(expected[quiet].sum()) * may_hide, -at_stake * skew, 0.0)
     high = lost + float(np.hypot(at_stake * down, own_noise)) + hidden
     return max(low, 0.0), high
+
+
+def widened(lost: float, bounds: tuple[float, float], total: float) -> tuple[float, float]:
+    """The bounds of a run's loss, with at least what real programs were measured to be off by on either side.
+
+    lost, bounds, total: in one unit; total is the whole run.
+    """
+    least = _LEAST_WIDTH * total + _LEAST_PART * lost
+    low, high = bounds
+    return max(min(low, lost - least), 0.0), max(high, lost + least)
 
 
 def _error_of_level(ratios: NDArray[np.float64], level: float) -> tuple[float, float]:

@@ -144,7 +144,9 @@ def _whole(output: Path | None) -> Iterator[Path | None]:
 def _segment_table(run: Run) -> SegmentTable:
     segments = segments_of(run)
     if segments is None:
-        raise CommandError("no segments (no MPI program, or no global collectives): there are --what slices, functions")
+        from crosswind.analysis.result import NO_SEGMENTS
+
+        raise CommandError(f"{NO_SEGMENTS}; there are --what slices, functions")
     return segments
 
 
@@ -178,13 +180,14 @@ def _write_readable(table: SegmentTable, path: Path) -> None:
 
 
 def _segments(run: Run) -> Columns:
+    from crosswind.profile.segment_csv import AT_SITE, STRIDE
     from crosswind.profile.segments import CSV_COLUMNS
 
     table = _segment_table(run)
     segments, ranks = np.nonzero(table.valid.T)
     columns = {"seg": table.index[segments], "rank": table.ranks[ranks]}
     columns.update({name: table.columns[name][ranks, segments] for name in CSV_COLUMNS if name in table.columns})
-    return columns
+    return columns | {STRIDE: table.stride[segments], AT_SITE: table.from_call_sites[segments].astype(np.int64)}
 
 
 def _slices(run: Run) -> Columns:

@@ -36,6 +36,7 @@ def estimate_report(path: Path, title: str, table: SegmentTable, estimate: Estim
     begin_s = _begins_s(table, estimate)
     sections: list[Section] = [("", _paragraphs([estimate.sentence(), *_figures(estimate, kinds)]), None)]
     sections += [("", f'<p class="warning">{html.escape(text)}</p>', None) for text in estimate.warnings]
+    sections.append(("", _paragraphs(estimate.notes), None))
     if estimate.segments:
         name = {"flops": "floating-point operations", "cpu_us": "CPU time, us"}.get(features.work_kind, "instructions")
         sections += [

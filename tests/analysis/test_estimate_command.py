@@ -73,7 +73,7 @@ def test_a_profile_without_segments_is_answered(tmp_path):
     write_profile(make_profile(mpi=""), path)
     result = run(path)
     assert result.exit_code == 0
-    assert "cannot be told: no MPI program with global collectives" in result.output
+    assert "cannot be told: no segments: no MPI program, or its ranks meet nowhere in step" in result.output
     assert json.loads(run(path, "--json").stdout)["interference_pct"] is None
 
 

@@ -80,7 +80,8 @@ def test_an_hour_is_not_told_in_seconds():
 def test_no_segments_cannot_be_told():
     result = estimate_profile(make_profile(mpi="", n_segments=0))
     assert result.sentence() == (
-        "Whether time was lost to interference cannot be told: no MPI program with global collectives."
+        "Whether time was lost to interference cannot be told: no segments: no MPI program, or its ranks meet nowhere "
+        "in step."
     )
     document = result.to_json()
     assert (document["interference_pct"], document["probability"], document["class"]) == (None, None, "unknown")
@@ -92,6 +93,24 @@ def test_too_few_segments_cannot_be_told():
     assert result.interference_pct is None
     assert not result.certain
     assert result.sentence().endswith("cannot be told: too few like segments (4 in all).")
+
+
+@pytest.mark.parametrize(("method", "least"), [("robust", 8), ("thesis", 5)])
+def test_without_enough_like_segments_nothing_was_lost(method, least):
+    """Even where one of the few took ten times as long: there is no figure that seconds and hits could belong to."""
+    few = least - 1
+    result = estimate_by(table([100.0] * (few - 1) + [1000.0], instructions=[1e6] * few), method=method)
+    assert (result.interference_pct, result.interference_s, result.hit_segments) == (None, 0.0, 0)
+    assert not result.hit.any()
+    assert not result.excess_us.any()
+    assert f"no {least} of them are alike" in result.warnings[0]
+
+
+def test_segments_that_mostly_take_no_time_are_not_judged():
+    mostly_none = [0.0] * 60 + [500.0] * 40
+    result = estimate_by(table(mostly_none + [1000.0] * 100, p2p_calls=[1.0] * 100 + [2.0] * 100))
+    assert result.clusters.covered.tolist() == [False, True]
+    assert result.uncovered_pct == pytest.approx(100 * 20_000 / 120_000)
 
 
 def test_segments_without_duration_cannot_be_told():

@@ -65,7 +65,14 @@ def test_parquet(crosswind, profile_file, tmp_path):
     assert result.returncode == 0, result.stderr
     table = parquet.read_table(tmp_path / "s.parquet")
     assert table.num_rows == 6000
-    assert table.column_names == list(CSV_COLUMNS)
+    assert table.column_names == [*CSV_COLUMNS, "stride", "at_site"]
+
+
+def test_segments_as_json_tell_what_was_merged_and_how_they_were_cut(crosswind, tmp_path):
+    lines = ["seg,rank,dur_us,stride,at_site", "0,0,5,2,0", "2,0,6,1,1", "0,1,5,2,0", "2,1,6,1,1"]
+    (tmp_path / "s.csv").write_text("\n".join(lines) + "\n")
+    found = json.loads(crosswind("export", "s.csv", "--format", "json").stdout)
+    assert [(r["seg"], r["stride"], r["at_site"]) for r in found] == [(0, 2, 0), (0, 2, 0), (2, 1, 1), (2, 1, 1)]
 
 
 def test_a_job_of_the_database(crosswind, profile_file):
