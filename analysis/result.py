@@ -32,8 +32,8 @@ class Detection:
     cpu_excess_us: CPU time beyond what the cluster needs, or None where that cannot be told.
     work_kind: the work feature used. least_alike: how many like segments the method needs to judge them. noise: how
     much undisturbed like segments differ, in parts of their duration, or None to take the MAD of the clusters.
-    bounds_us: between which the sum of excess_us lies, or None where the method cannot tell. notes: choices that the data forced,
-    at no cost. cautions: those at a cost.
+    bounds_us: between which the sum of excess_us lies, or None where the method cannot tell. notes: choices that the
+    data forced, at no cost. cautions: those at a cost.
     """
 
     labels: NDArray[np.int64]
