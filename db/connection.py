@@ -65,19 +65,27 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
     SQLite takes its one write lock at once. Raises DatabaseError for what the database cannot do.
     """
-    try:
-        with engine.connect().execution_options(**{_WRITES: True}) as conn, conn.begin():
-            yield conn
-    except DBAPIError as error:
-        raise DatabaseError(f"{engine.url.render_as_string()}: {_first_line(error.orig)}") from error
+    with _explained(engine), engine.connect().execution_options(**{_WRITES: True}) as conn, conn.begin():
+        yield conn
 
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A transaction that reads and sees one state of the database throughout."""
+    """A transaction that reads and sees one state of the database throughout. Raises DatabaseError for what the
+    database cannot do.
+    """
     level = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
-    with engine.connect().execution_options(**level) as conn, conn.begin():
+    with _explained(engine), engine.connect().execution_options(**level) as conn, conn.begin():
         yield conn
+
+
+@contextmanager
+def _explained(engine: Engine) -> Iterator[None]:
+    """What the driver raises in the block becomes a DatabaseError."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise DatabaseError(f"{engine.url.render_as_string()}: {_first_line(error.orig)}") from error
 
 
 def _parse(url: str) -> URL:
@@ -166,11 +174,8 @@ def _begin_sqlite(conn: Connection) -> None:
 def _is_current(engine: Engine, shown: str, create: bool) -> bool:
     """Whether the database is there in this version's schema. Only reads. Raises DatabaseError, see _revision."""
     script = _script()
-    try:
-        with reading(engine) as conn:
-            return _revision(conn, script, shown, create) == script.get_current_head()
-    except DBAPIError as error:
-        raise DatabaseError(f"{shown}: {_first_line(error.orig)}") from error
+    with reading(engine) as conn:
+        return _revision(conn, script, shown, create) == script.get_current_head()
 
 
 def _bring_to_head(conn: Connection, shown: str, create: bool) -> None:

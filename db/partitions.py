@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Engine, text
 
-from crosswind.db.connection import writing
+from crosswind.db.connection import reading, writing
 
 __all__ = ["WIDTHS_NS", "Partition", "list_partitions", "make_partitions", "partition_of"]
 
@@ -56,7 +56,7 @@ def make_partitions(engine: Engine, table: str, starts_ns: Collection[int]) -> N
     if engine.dialect.name != "postgresql" or not starts_ns:
         return
     wanted = {partition_of(table, start) for start in {*starts_ns}}
-    with engine.connect() as conn:
+    with reading(engine) as conn:
         missing = wanted - set(list_partitions(conn, table))
     if not missing:
         return

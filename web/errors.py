@@ -6,8 +6,9 @@ import logging
 
 from flask import Flask, Response, make_response, render_template, request
 from flask_smorest import Api
-from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException, InternalServerError, ServiceUnavailable
+
+from crosswind.db import DatabaseError
 
 __all__ = ["init_app"]
 
@@ -31,8 +32,8 @@ def init_app(app: Flask, api: Api) -> None:
             return _document(api, error)
         return _page(error)
 
-    def on_database_error(error: OperationalError) -> Response:
-        log.error("database: %s", error.orig)
+    def on_database_error(error: DatabaseError) -> Response:
+        log.error("database: %s", error)
         return on_http_error(ServiceUnavailable("The database cannot be read at the moment."))
 
     def on_fault(error: Exception) -> Response:
@@ -40,7 +41,7 @@ def init_app(app: Flask, api: Api) -> None:
         return on_http_error(InternalServerError())
 
     app.register_error_handler(HTTPException, on_http_error)
-    app.register_error_handler(OperationalError, on_database_error)
+    app.register_error_handler(DatabaseError, on_database_error)
     app.register_error_handler(Exception, on_fault)
 
 

@@ -153,6 +153,11 @@ def test_a_failed_transaction_leaves_nothing(engine):
         assert conn.execute(schema.resource.select()).all() == []
 
 
+def test_what_fails_while_reading_is_the_databases_error(engine):
+    with pytest.raises(DatabaseError, match="nowhere"), reading(engine) as conn:
+        conn.execute(text("SELECT 1 FROM nowhere"))
+
+
 def test_second_sqlite_writer_waits_for_the_first(tmp_path):
     """BEGIN IMMEDIATE: a writer that can't get the lock says so before it has read anything."""
     engine = open_database(f"sqlite:///{tmp_path}/c.db")
