@@ -34,8 +34,8 @@ __all__ = [
     "MAX_BUNDLE",
     "MAX_FILES",
     "UNFINISHED",
-    "check",
     "fsync_directory",
+    "open_bundle",
     "pack",
     "unpack",
 ]
@@ -50,7 +50,9 @@ UNFINISHED = ".making."
 ARRIVING = ".arriving."  # a delivered file before it has its name; .making. is what the spool's own processes make
 _MANIFEST, _END = "crosswind.json", "crosswind.end"
 _SUFFIXES = (SPOOL_SUFFIX, SHORT_SUFFIX, NODE_SUFFIX)
-_NAME = re.compile(r"[A-Za-z0-9_+@%~=,-][A-Za-z0-9._+@%~=,-]{0,180}", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9_+@%~=,-][A-Za-z0-9._+@%~=,-]{0,159}", re.ASCII)
+_NO_UID = (1 << 32) - 1  # to chown it means: leave the owner as it is
+_DAMAGED = (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError, LookupError, ArithmeticError, RecursionError)
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 
 
@@ -86,12 +88,9 @@ def pack(paths: Iterable[Path], node: str, folder: Path) -> tuple[Path, dict[Pat
     return target, sizes
 
 
-def check(bundle: Path) -> None:
-    """Raise BadBundle when a bundle's bytes are not those that its name says."""
-    with open(bundle, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if bundle.name != f"{digest}{BUNDLE_SUFFIX}":
-        raise BadBundle("its bytes are not those that its name says")
+def open_bundle(path: Path) -> io.BufferedReader:
+    """Open a bundle, neither following a link nor waiting for a pipe. Raises OSError."""
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK))
 
 
 def unpack(bundle: Path, spool: Path) -> list[Path]:
@@ -103,14 +102,15 @@ def unpack(bundle: Path, spool: Path) -> list[Path]:
     key = bundle.name.removesuffix(BUNDLE_SUFFIX)[:12]
     made: list[tuple[Path, Path]] = []
     try:
-        with open(bundle, "rb") as file:
+        with open_bundle(bundle) as file:
+            _check(file, bundle.name)
             node, members = _open(file)
             for member, content in members:
                 stem, suffix = os.path.splitext(member.name)
                 making = spool / f"{ARRIVING}{uuid4().hex}"
                 made.append((making, spool / f"{stem}.{node}.{key}{suffix}"))
                 _write(making, member, content)
-    except (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError, KeyError) as error:
+    except _DAMAGED as error:
         _remove(made)
         raise error if isinstance(error, BadBundle) else BadBundle(f"it is damaged ({error})") from None
     except BaseException:
@@ -129,6 +129,16 @@ def fsync_directory(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _check(file: io.BufferedReader, name: str) -> None:
+    """Raise BadBundle unless an open bundle is of root or ours and its bytes are those that its name says."""
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, os.geteuid()):
+        raise BadBundle(f"it is of user {status.st_uid}, or no plain file: only root speaks for a node")
+    if name != f"{hashlib.file_digest(file, 'sha256').hexdigest()}{BUNDLE_SUFFIX}":
+        raise BadBundle("its bytes are not those that its name says")
+    file.seek(0)
 
 
 class _Hashed:
@@ -194,7 +204,7 @@ def _members(tar: tarfile.TarFile) -> Iterable[tuple[tarfile.TarInfo, IO[bytes]]
             raise BadBundle("it is cut off")
         if not member.isreg() or member.issparse() or not _NAME.fullmatch(member.name) or member.name in seen:
             raise BadBundle(f"it holds {member.name[:80]!r}, which is no plain file")
-        if not member.name.endswith(_SUFFIXES) or member.size > MAX_FILE or not 0 <= member.uid < 1 << 32:
+        if not member.name.endswith(_SUFFIXES) or member.size > MAX_FILE or not 0 <= member.uid < _NO_UID:
             raise BadBundle(f"it holds {member.name[:80]!r}, which is none of Crosswind's files")
         seen.add(member.name)
         if len(seen) > MAX_FILES:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from crosswind.collector.claim import REFUSED, own_folder
+from crosswind.collector.errors import SpoolError
 from crosswind.collector.log import log_event
-from crosswind.collector.transport.bundle import ARRIVING, check, unpack
+from crosswind.collector.transport.bundle import ARRIVING, open_bundle, unpack
 from crosswind.collector.transport.errors import BadBundle
 
 __all__ = ["Inbox"]
@@ -40,7 +43,6 @@ class Inbox:
         After it the bundle may go, either way: its files are on stable storage, or a copy is in refused/.
         """
         try:
-            check(bundle)
             files = unpack(bundle, self.spool)
         except FileNotFoundError:
             return False  # another receiver was quicker
@@ -59,9 +61,10 @@ class Inbox:
             log_event(logging.ERROR, "refused", bundle=bundle.name, reason=reason)
 
     def _keep(self, bundle: Path) -> None:
-        target = own_folder(self.spool, REFUSED) / bundle.name
         try:
-            shutil.copyfile(bundle, target)
-            os.chmod(target, 0o600)
-        except FileNotFoundError:
-            pass
+            target = own_folder(self.spool, REFUSED) / bundle.name
+        except SpoolError as error:
+            raise PermissionError(errno.EACCES, str(error), str(self.spool / REFUSED)) from None
+        with suppress(FileNotFoundError), open_bundle(bundle) as source, open(target, "wb") as copy:
+            os.fchmod(copy.fileno(), 0o600)
+            shutil.copyfileobj(source, copy, 1 << 20)

@@ -47,19 +47,33 @@ class SharedReceiver:
         self.directory = directory
 
     def receive(self, inbox: Inbox) -> int:
-        """Deliver all bundles that are there; how many. Raises TransportError, OSError when a delivery fails."""
+        """Deliver all bundles that are there; how many. Raises TransportError; OSError, after the others, when a
+        delivery fails.
+        """
         delivered = 0
         try:
             names = sorted(os.listdir(self.directory))
         except OSError as error:
             raise TransportError(f"cannot read {self.directory}: {error.strerror}") from None
+        failed: list[OSError] = []
         for path in (self.directory / name for name in names):
-            if path.suffix == BUNDLE_SUFFIX and self._is_trusted(path, inbox):
-                delivered += inbox.deliver(path)
-                path.unlink(missing_ok=True)
-            elif path.name.startswith(UNFINISHED):
-                self._remove_abandoned(path)
+            try:
+                delivered += self._take(path, inbox)
+            except OSError as error:  # the others need not wait for this one
+                failed.append(error)
+        if failed:
+            raise failed[0]
         return delivered
+
+    def _take(self, path: Path, inbox: Inbox) -> bool:
+        """Deliver one bundle, or remove what was left of one; whether anything was delivered. Raises OSError."""
+        if path.suffix == BUNDLE_SUFFIX and self._is_trusted(path, inbox):
+            delivered = inbox.deliver(path)
+            path.unlink(missing_ok=True)
+            return delivered
+        if path.name.startswith(UNFINISHED):
+            self._remove_abandoned(path)
+        return False
 
     @staticmethod
     def _is_trusted(path: Path, inbox: Inbox) -> bool:
