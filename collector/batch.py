@@ -14,6 +14,10 @@ class BatchSystem(Protocol):
         """Bring the answers up to date: called at the begin of each look. Raises DatabaseError."""
         ...
 
+    def note_loaded(self) -> None:
+        """Job steps were loaded: some may belong to a job that is known already."""
+        ...
+
     def is_over(self, job_id: str, uid: int) -> bool | None:
         """Whether all processes of the job are gone: True, False, or None where the job is not known.
 
@@ -27,6 +31,9 @@ class NoBatchSystem:
     """Knows no job: silence decides."""
 
     def refresh(self) -> None:
+        """Nothing to do."""
+
+    def note_loaded(self) -> None:
         """Nothing to do."""
 
     def is_over(self, job_id: str, uid: int) -> bool | None:

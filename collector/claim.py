@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import shutil
 import stat
@@ -25,6 +26,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from crosswind.collector.errors import SpoolError
+from crosswind.collector.log import log_event
 
 __all__ = ["REFUSED", "RUNNING", "Claim", "Claims", "lock_file", "own_folder", "recover"]
 
@@ -49,8 +51,10 @@ class Claim:
         try:
             yield claim
         finally:
-            _empty(folder, spool)
-            os.close(owner)
+            try:
+                _empty(folder, spool)
+            finally:
+                os.close(owner)
 
     def take(self, path: Path) -> Path | None:
         """Take a file of the spool; its path from now on, or None when it is gone. Raises SpoolError."""
@@ -126,8 +130,10 @@ def recover(spool: Path) -> int:
     for folder in sorted(own_folder(spool, CLAIMS).iterdir()):
         owner = lock_file(folder / OWNER)
         if owner is not None:
-            recovered += _empty(folder, spool)
-            os.close(owner)
+            try:
+                recovered += _empty(folder, spool)
+            finally:
+                os.close(owner)
     return recovered
 
 
@@ -164,12 +170,20 @@ def lock_file(path: Path) -> int | None:
 
 
 def _empty(folder: Path, spool: Path) -> int:
-    """Put all files of a locked claim back and remove it; how many."""
+    """Put the files of a locked claim back; how many. One that cannot be put back keeps no other: the claim stays, and
+    the next collector tries again.
+    """
     files = [path for path in folder.iterdir() if path.name != OWNER]
+    moved = 0
     for path in files:
-        _move(path, spool)
-    shutil.rmtree(folder)
-    return len(files)
+        try:
+            _move(path, spool)
+            moved += 1
+        except OSError as error:
+            log_event(logging.WARNING, "not_given_back", file=path, reason=error)
+    if moved == len(files):
+        shutil.rmtree(folder)
+    return moved
 
 
 def _move(path: Path, folder: Path) -> None:
@@ -179,7 +193,7 @@ def _move(path: Path, folder: Path) -> None:
         try:
             os.link(path, target, follow_symlinks=False)
         except FileExistsError:
-            if os.path.samefile(path, target):
+            if _is_same(path, target):
                 break
             target = _other_name(folder, path)
         except OSError as error:
@@ -194,8 +208,18 @@ def _move(path: Path, folder: Path) -> None:
     os.unlink(path)
 
 
+def _is_same(path: Path, target: Path) -> bool:
+    """Whether both names are of one file. Links are not followed: users make them, also to nowhere."""
+    try:
+        return os.path.samestat(os.lstat(path), os.lstat(target))
+    except FileNotFoundError:
+        return False
+
+
 def _other_name(folder: Path, path: Path) -> Path:
-    return folder / f"{path.stem[:80]}.{uuid4().hex[:8]}{path.suffix}"
+    """A name that is free and, whatever characters the user chose, no longer than a name may be."""
+    stem = os.fsdecode(os.fsencode(path.stem)[:80])
+    return folder / f"{stem}.{uuid4().hex[:8]}{path.suffix}"
 
 
 def own_folder(spool: Path, name: str) -> Path:

@@ -17,14 +17,14 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from crosswind.collector.agent.load import load_and_log
+from crosswind.collector.agent.load import LoadedFiles, load_and_log
 from crosswind.collector.batch import BatchSystem, NoBatchSystem
 from crosswind.collector.claim import Claims, recover
 from crosswind.collector.counts import Counts
 from crosswind.collector.errors import SpoolError
 from crosswind.collector.fair import FairShare
 from crosswind.collector.follow import Follower, Quota
-from crosswind.collector.live import end_turns, take_turn
+from crosswind.collector.live import end_turns, sweep_turns, take_turn
 from crosswind.collector.loading import CollectReport, Evaluate, Loading, name_of
 from crosswind.collector.log import log_event
 from crosswind.collector.plan import Due, Known, Limits, Plan
@@ -81,8 +81,9 @@ class Daemon:
         self._failures = 0  # of the database, in a row
         self._logged = 0  # steps of this look's report
         self._scan_s = 0.0  # CPU time that listing the directories took in the last look
-        self._swept = 0.0
-        self._nodes_at = 0.0
+        self._swept = dict.fromkeys(self.spools, float("-inf"))
+        self._nodes_at = float("-inf")
+        self._node_files: dict[Path, LoadedFiles] = {spool: {} for spool in self.spools}
         machine, self._batch = Machine.this(), batch or NoBatchSystem()
         self._followers = {spool: Follower(spool, machine, self._batch, self.settings.quota) for spool in self.spools}
 
@@ -97,14 +98,18 @@ class Daemon:
                 pause = self.settings.interval_s
             except DatabaseError as error:
                 pause = self._database_failed(error)
+            except Exception as error:  # the next look finds all that matters in the files again
+                self._failed("unforeseen", reason=repr(error))
+                pause = self.settings.longest_pause_s
             took = time.monotonic() - begin
             self.stop.wait(max(pause - took, self._scan_s / self.settings.scan_share))
         log_event(logging.INFO, "stopped", looks=self.counts.looks, loaded=self.counts.steps.total())
 
     def look(self) -> CollectReport:
         """One look. Raises DatabaseError; what was being loaded is back in the spool then."""
-        begin, begin_cpu, now_ns = time.monotonic(), time.thread_time(), self._clock_ns()
+        begin, now_ns = time.monotonic(), self._clock_ns()
         self._batch.refresh()
+        begin_cpu = time.thread_time()
         recovered = sum(self._scan(follower, now_ns) for follower in self._followers.values())
         self._scan_s = time.thread_time() - begin_cpu
         with Claims(self.spools) as claims:
@@ -116,12 +121,12 @@ class Daemon:
                 self._set_aside(loading, now_ns)
                 due = self._plan.due(self._followers, now_ns)
                 loading.report.running = [name_of(key) for key in self._plan.running]
-                self._load(loading, due, begin)
+                self._load(loading, due)
             finally:
                 self._account(loading.report, time.monotonic() - begin)
         if time.monotonic() - self._nodes_at > self.settings.nodes_s:
             for spool in self.spools:
-                load_and_log(spool, self.engine, cluster=self.settings.cluster)
+                load_and_log(spool, self.engine, cluster=self.settings.cluster, loaded=self._node_files[spool])
             self._nodes_at = time.monotonic()
         return loading.report
 
@@ -131,9 +136,10 @@ class Daemon:
         """Bring a directory up to date; how many files of dead collectors went back into it."""
         try:
             recovered = recover(follower.spool)
-            if time.monotonic() - self._swept > self.settings.longest_pause_s:
+            if time.monotonic() - self._swept[follower.spool] > self.settings.longest_pause_s:
+                self._swept[follower.spool] = time.monotonic()
                 remove_unfinished(follower.spool)
-                self._swept = time.monotonic()
+                sweep_turns(follower.spool)
             follower.scan(now_ns)
         except (SpoolError, OSError) as error:
             self._failed("spool", spool=follower.spool, reason=error)
@@ -161,9 +167,11 @@ class Daemon:
 
     # --- loading ---
 
-    def _load(self, loading: Loading, due: Sequence[Due], begin: float) -> None:
-        for uid, step in self._share.in_turn((d.key.uid, d) for d in due):
-            if self.stop.is_set() or time.monotonic() - begin > self.settings.budget_s:
+    def _load(self, loading: Loading, due: Sequence[Due]) -> None:
+        """Load steps in turn until the budget is spent: one at least, however long the directories took to list."""
+        begin = time.monotonic()
+        for n, (uid, step) in enumerate(self._share.in_turn((d.key.uid, d) for d in due)):
+            if self.stop.is_set() or (n and time.monotonic() - begin > self.settings.budget_s):
                 return
             known = self._plan.known[step.key]
             try:
@@ -194,7 +202,7 @@ class Daemon:
 
     def _refresh(self, loading: Loading, step: Due, state: str, known: Known) -> None:
         """Load what a running step has so far, unless another collector has done or does it."""
-        begin = time.monotonic()
+        begin, begin_cpu = time.monotonic(), time.thread_time()
         with take_turn(step.spool, step.key) as turn:
             if turn is None:
                 return
@@ -206,9 +214,9 @@ class Daemon:
                     self._log_loaded(loading.report, "running")
             turn.note(state)
         known.state = state
-        known.cost_s = time.monotonic() - begin
+        known.add_cost(time.thread_time() - begin_cpu)
         round_s = sum(other.cost_s for other in self._plan.known.values())
-        known.refresh_from = begin + round_s / self.settings.live_share
+        known.refresh_from = begin + min(round_s / self.settings.live_share, self.settings.longest_pause_s)
 
     def _log_loaded(self, report: CollectReport, kind: str) -> int:
         """Log and count what was loaded since the last time; how many process slices."""
@@ -218,12 +226,14 @@ class Daemon:
             self._logged += 1
             self.counts.steps[kind] += 1
             slices += job.processes * job.slices
-            lag = max(self._clock_ns() - job.newest_ns, 0) / 1e9
-            if kind == "running" and job.newest_ns:
-                self.counts.lag.add(lag)
+            lag = {}
+            if job.newest_ns:  # not of processes that have not closed a slice yet
+                lag["lag_s"] = max(self._clock_ns() - job.newest_ns, 0) / 1e9
+                if kind == "running":
+                    self.counts.lag.add(lag["lag_s"])
             level = logging.INFO if kind == "finished" else logging.DEBUG
             log_event(level, "loaded", kind=kind, job=job.job_id, step=job.step, user=job.user, changed=job.changed,
-                      processes=job.processes, slices=job.slices, lag_s=lag)  # fmt: skip
+                      processes=job.processes, slices=job.slices, **lag)  # fmt: skip
         return slices
 
     # --- failures and figures ---
@@ -231,12 +241,12 @@ class Daemon:
     def _postpone(self, known: Known) -> None:
         """A step that failed waits longer each time, so that it cannot hold up the others."""
         known.failures += 1
-        known.not_before = time.monotonic() + min(10 * self.settings.longest_pause_s, 2.0**known.failures)
+        known.not_before = time.monotonic() + min(10 * self.settings.longest_pause_s, _doubled(known.failures))
 
     def _database_failed(self, error: DatabaseError) -> float:
         """How long to leave the database alone, s."""
         self._failures += 1
-        pause = min(self.settings.longest_pause_s, 2.0 ** (self._failures - 1)) * random.uniform(0.8, 1.2)  # noqa: S311
+        pause = min(self.settings.longest_pause_s, _doubled(self._failures - 1)) * random.uniform(0.8, 1.2)  # noqa: S311
         self._failed("database", reason=error, retry_s=pause)
         self.engine.dispose()
         return pause
@@ -249,6 +259,8 @@ class Daemon:
         """What the look comes to, in the counts and in the log."""
         counts = self.counts
         counts.add(report)
+        if report.loaded:
+            self._batch.note_loaded()
         counts.looks += 1
         counts.look.add(took_s)
         counts.files = sum(len(f.entries) for f in self._followers.values())
@@ -262,3 +274,8 @@ class Daemon:
             log_event(logging.WARNING, "note", reason=note)
         if report.recovered:
             log_event(logging.INFO, "recovered", files=report.recovered)
+
+
+def _doubled(failures: int) -> float:
+    """Seconds that double with each failure, as far as any pause goes."""
+    return 2.0 ** min(failures, 10)

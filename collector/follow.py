@@ -21,15 +21,18 @@ from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import State
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.peek import START, Peek, peek
+from crosswind.profile.spool import SpoolFile
 from crosswind.profile.steps import EXHAUSTED
 
-__all__ = ["QUIET_S", "Entry", "Follower", "Quota"]
+__all__ = ["HIDDEN_SLICES", "QUIET_S", "Entry", "Follower", "Quota", "closed_lately"]
 
 QUIET_S = 600.0  # after this long without a sign of life a process of another machine counts as dead
 WATCHED_S = 15.0  # but only when we watched it for so long ourselves
 OVER_S = 10.0  # the same, when the batch system says that its job is over
+HIDDEN_SLICES = 3  # a pid that /proc does not have may be of a PID namespace: so many slices without news tell
 LOG_QUIET_S = 30.0  # a log of short processes may grow until it was left alone for so long
 LATE_NS = 100_000_000  # how long behind a boundary the records of the slice are looked for
+LONGEST_NS = 10 * 10**9  # a file is looked at so often at least: its process may end within a slice of a day
 NEVER = 1 << 63
 
 
@@ -91,7 +94,7 @@ class Follower:
         if seen.state != State.RUNNING or self.machine.has_rebooted(seen):
             return False
         if self.machine.boot_id and seen.boot_id == self.machine.boot_id:
-            return entry.alive
+            return entry.alive or now_ns - max(entry.news_ns, entry.first_ns) < HIDDEN_SLICES * seen.slice_ns
         over = self.batch.is_over(seen.job_id, seen.uid) if seen.job_id else None
         silent_ns = now_ns - max(seen.mtime_ns, entry.news_ns)
         watched_ns = now_ns - max(entry.first_ns, entry.news_ns)
@@ -159,6 +162,9 @@ class Follower:
             if error.errno not in EXHAUSTED:
                 entry.reason, entry.due_ns = error.strerror or type(error).__name__, NEVER
             return True
+        except Exception as error:  # no file may end the daemon, whatever is in it
+            entry.reason, entry.due_ns = f"cannot be read ({type(error).__name__})", NEVER
+            return True
         if seen is None:
             if time.time() - _mtime(entry.path) >= STARTING_S:
                 entry.reason, entry.due_ns = "has no header yet: its process is just starting, or died then", NEVER
@@ -173,12 +179,22 @@ class Follower:
         return True
 
 
+def closed_lately(file: SpoolFile) -> bool:
+    """Whether a process of this machine that /proc does not have closed a slice a moment ago: it may live in a PID
+    namespace, whose pids are other ones. A file that says it will be closed in future proves nothing.
+    """
+    silent_ns = time.time_ns() - int(file.slices.end_ns.max(initial=file.start.real_ns))
+    return -file.slice_ns < silent_ns < HIDDEN_SLICES * file.slice_ns
+
+
 def _next_due(seen: Peek, has_news: bool, now_ns: int) -> int:
     if seen.is_log:
         return 0
     if seen.state != State.RUNNING:
         return NEVER
-    return (now_ns // seen.slice_ns + 1) * seen.slice_ns + LATE_NS if has_news else 0
+    if not has_news:
+        return 0
+    return min((now_ns // seen.slice_ns + 1) * seen.slice_ns + LATE_NS, now_ns + LONGEST_NS)
 
 
 def _mtime(path: Path) -> float:

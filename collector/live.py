@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,9 +18,10 @@ from pathlib import Path
 from crosswind.collector.claim import RUNNING, lock_file, own_folder
 from crosswind.profile.steps import StepKey
 
-__all__ = ["Turn", "end_turns", "take_turn"]
+__all__ = ["Turn", "end_turns", "sweep_turns", "take_turn"]
 
 _MAX_STATE = 64
+ABANDONED_S = 3600.0  # a turn that nobody took anything from for so long
 
 
 class Turn:
@@ -50,6 +52,31 @@ def end_turns(spool: Path, key: StepKey) -> None:
     """The step is finished: nobody follows it any more."""
     with suppress(FileNotFoundError):
         os.unlink(_path(spool, key))
+
+
+def sweep_turns(spool: Path, abandoned_s: float = ABANDONED_S) -> int:
+    """Remove the turns of steps whose files went away without being finished; how many. Raises SpoolError.
+
+    One that is still wanted is made again, which costs a second, idempotent load.
+    """
+    removed = 0
+    with os.scandir(own_folder(spool, RUNNING)) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # another collector was quicker
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime > abandoned_s:
+                    removed += _remove_unlocked(Path(entry.path))
+    return removed
+
+
+def _remove_unlocked(path: Path) -> bool:
+    handle = lock_file(path)
+    if handle is None:
+        return False
+    try:
+        os.unlink(path)
+    finally:
+        os.close(handle)
+    return True
 
 
 def _path(spool: Path, key: StepKey) -> Path:

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from crosswind.collector.agent.load import collect_nodes
 from crosswind.collector.claim import Claims, recover
-from crosswind.collector.follow import QUIET_S
+from crosswind.collector.follow import QUIET_S, closed_lately
 from crosswind.collector.loading import (
     NO_ESTIMATE,
     CollectReport,
@@ -109,6 +109,6 @@ def _may_run(file: File, machine: Machine) -> bool:
     if isinstance(file, ShortLog) or file.state != State.RUNNING or machine.has_rebooted(file):
         return False
     if file.boot_id == machine.boot_id:
-        return machine.runs(file)
+        return machine.runs(file) or closed_lately(file)
     last_ns = max(file.mtime_ns, int(file.slices.end_ns.max(initial=0)))
     return time.time_ns() - last_ns < QUIET_S * 1e9

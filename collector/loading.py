@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -99,7 +100,7 @@ class Loading:
     def load_finished(self, paths: Sequence[Path]) -> None:
         """Take the files of a step, load them, put them away. Raises SpoolError, DatabaseError."""
         taken = self._take(sorted(set(paths)))
-        sizes = {path: path.stat().st_size for path in taken}
+        sizes = {path: os.lstat(path).st_size for path in taken}
         files, dropped = read_spools(taken)
         for path, reason in dropped:
             self._refuse_taken(Path(path), reason, "unreadable")
@@ -112,7 +113,7 @@ class Loading:
         for read in sorted(good):
             if read in bad:
                 self._refuse_taken(read, *bad[read])
-            elif read.stat().st_size != sizes[read]:
+            elif os.lstat(read).st_size != sizes[read]:
                 self.claims.of(read).give_back(read)  # a short process ended meanwhile and appended to the log
             else:
                 self.claims.of(read).finish(read, delete=self.delete)
@@ -173,6 +174,10 @@ class Loading:
             if isinstance(error.__cause__, DataError):  # it will never take these values
                 return f"is not accepted by the database ({error})", "impossible"
             raise
+        except OSError:
+            raise
+        except Exception as error:  # what a file says may end nothing but its own loading
+            return f"cannot be loaded ({type(error).__name__}: {printable(str(error))[:200]})", "impossible"
         if result.is_joined and evaluate:
             self._evaluate_whole(result.job_key, evaluate, profile)
         job, newest = profile.job, max(_newest_ns(file) for file in files)

@@ -28,16 +28,25 @@ class Limits:
 @dataclass
 class Known:
     """What is known of a step from look to look. state: of its files, as they are in the database. Monotonic times:
-    due_since, not_before (after a failure), refresh_from (of a running one). cost_s: of its last refresh. failures: in
-    a row.
+    due_since, not_before (after a failure), refresh_from (of a running one). costs_s: CPU time of its last two
+    refreshes. failures: in a row.
     """
 
     state: str = ""
     due_since: float = 0.0
     not_before: float = 0.0
     refresh_from: float = 0.0
-    cost_s: float = 0.0
+    costs_s: tuple[float, ...] = ()
     failures: int = 0
+
+    @property
+    def cost_s(self) -> float:
+        """What a refresh takes: the smaller of the last two, so that one that was slow by chance does not count."""
+        return min(self.costs_s, default=0.0)
+
+    def add_cost(self, cost_s: float) -> None:
+        """A refresh took so much CPU time."""
+        self.costs_s = (*self.costs_s[-1:], cost_s)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from crosswind.collector.errors import SpoolError
 
-__all__ = ["SUFFIXES", "find_spools", "remove_unfinished"]
+__all__ = ["MAX_FILES", "SUFFIXES", "find_spools", "remove_unfinished"]
 
 SUFFIXES = (".xws", ".xwl")  # a process's own file; the log of a job step's short processes
 UNFINISHED = ".making."  # the name under which the library makes a file, before it gives it its own

@@ -69,15 +69,15 @@ def unite(held: BatchJob, said: BatchJob) -> BatchJob:
     return replace(more, **filled | {"run": held.run, "start_ns": start_ns})
 
 
-def store_batch_jobs(engine: Engine, jobs: Sequence[BatchJob], cluster: str = "") -> int:
-    """Take in what was said, in this order, in one transaction; how many runs are new or changed. Raises
-    DatabaseError.
+def store_batch_jobs(engine: Engine, jobs: Sequence[BatchJob], cluster: str = "", *, from_queue: bool = False) -> int:
+    """Take in what was said, in this order, in one transaction; how many runs are new or changed. from_queue: the batch
+    system knows these jobs now, so none of them is lost. Raises DatabaseError.
     """
     with writing(engine) as conn:
         _one_writer(conn)
         known = _known_runs(conn, {job.job_id for job in jobs}, cluster)
         for job in jobs:
-            _take_in(known[job.job_id], job)
+            _take_in(known[job.job_id], job, from_queue)
         changed = [run for runs in known.values() for run in runs if run.now != run.held]
         _write(conn, changed, cluster)
         return len(changed)
@@ -164,7 +164,7 @@ def _known_runs(conn: Connection, job_ids: Collection[str], cluster: str) -> dic
     return known
 
 
-def _take_in(runs: list[_Run], job: BatchJob) -> None:
+def _take_in(runs: list[_Run], job: BatchJob, from_queue: bool) -> None:
     """Bring what was said of a job together with what is known of its runs."""
     meant = _meant(runs, job)
     number = job.run if job.run is not None else meant.number if meant else _new_number(runs, job)
@@ -175,7 +175,10 @@ def _take_in(runs: list[_Run], job: BatchJob) -> None:
         runs.append(_Run(None, None, replace(job, run=number)))
         runs.sort(key=lambda run: run.number)
     else:
-        meant.now = replace(unite(meant.now, job), run=number)
+        held = meant.now
+        if from_queue and held.state == "LOST":
+            held = replace(held, state=job.state)
+        meant.now = replace(unite(held, job), run=number)
 
 
 def _meant(runs: Sequence[_Run], job: BatchJob) -> _Run | None:

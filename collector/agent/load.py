@@ -12,7 +12,9 @@ import os
 import stat
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -21,13 +23,27 @@ from crosswind.collector.agent.nodefile import MAX_FILE, NODE_SUFFIX, NodeFile, 
 from crosswind.collector.claim import REFUSED, own_folder
 from crosswind.collector.errors import SpoolError
 from crosswind.collector.log import log_event
+from crosswind.collector.spool import MAX_FILES
 from crosswind.db.errors import DatabaseError, RefusedProfile
 from crosswind.db.nodes import load_node_slices
 from crosswind.profile.errors import FormatError
 
-__all__ = ["NodeReport", "collect_nodes", "load_and_log"]
+__all__ = ["LoadedFiles", "NodeReport", "collect_nodes", "load_and_log"]
 
 QUIET_S = 600.0  # after this long without growing a file counts as ended
+MAX_NODE_FILES = 10_000  # of ours, in one look
+LOOK_S = 10.0  # a daemon's look loads node files for so long; the rest has its turn in the next
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A file as it was when it was loaded last, and when that was (monotonic, s)."""
+
+    state: tuple[int, int, int]
+    at_s: float
+
+
+LoadedFiles = dict[Path, _Loaded]  # of one directory: what a daemon remembers from look to look
 
 
 @dataclass
@@ -47,15 +63,31 @@ def collect_nodes(spools: Iterable[str | os.PathLike[str]], engine: Engine, *, c
     """
     report = NodeReport()
     for spool in dict.fromkeys(Path(s).resolve() for s in spools):
-        for path in _node_files(spool):
+        for path in _node_files(spool, {}):
             _load(path, engine, cluster, report)
     return report
 
 
-def load_and_log(spool: Path, engine: Engine, *, cluster: str = "") -> None:
-    """Load the node files of a directory. What fails is logged: the files stay for the next time."""
+def _collect_changed(spool: Path, engine: Engine, cluster: str, loaded: LoadedFiles) -> NodeReport:
+    """Load the node files that changed since they were loaded, those first that wait longest, for LOOK_S. Raises as
+    collect_nodes.
+    """
+    report, end = NodeReport(), time.monotonic() + LOOK_S
+    for path in _node_files(spool, loaded):
+        if time.monotonic() > end:
+            break
+        status = _load(path, engine, cluster, report)
+        if status is not None:
+            loaded[path] = _Loaded(_state_of(status), time.monotonic())
+    return report
+
+
+def load_and_log(spool: Path, engine: Engine, *, cluster: str = "", loaded: LoadedFiles | None = None) -> None:
+    """Load the node files of a directory. What fails is logged: the files stay for the next time. loaded: what earlier
+    looks at the directory loaded; kept up to date.
+    """
     try:
-        report = collect_nodes([spool], engine, cluster=cluster)
+        report = _collect_changed(spool, engine, cluster, {} if loaded is None else loaded)
     except (DatabaseError, SpoolError, OSError) as error:
         log_event(logging.WARNING, "nodes_not_loaded", reason=str(error))
         return
@@ -65,26 +97,50 @@ def load_and_log(spool: Path, engine: Engine, *, cluster: str = "") -> None:
         log_event(logging.INFO, "nodes_loaded", nodes=len(report.nodes), slices=report.slices)
 
 
-def _node_files(spool: Path) -> list[Path]:
+def _node_files(spool: Path, loaded: LoadedFiles) -> list[Path]:
+    """The files that may be believed and are not loaded as they are. What is gone is forgotten."""
+    found: dict[Path, os.stat_result] = {}
     with os.scandir(spool) as entries:
-        return sorted(Path(e.path) for e in entries if e.name.endswith(NODE_SUFFIX) and not e.name.startswith("."))
+        for entry in islice(entries, MAX_FILES):
+            if entry.name.endswith(NODE_SUFFIX) and not entry.name.startswith("."):
+                with suppress(FileNotFoundError):
+                    status = entry.stat(follow_symlinks=False)
+                    if _is_believed(status):
+                        found[Path(entry.path)] = status
+            if len(found) >= MAX_NODE_FILES:
+                break
+    for gone in loaded.keys() - found.keys():
+        del loaded[gone]
+    due = [p for p, s in found.items() if p not in loaded or loaded[p].state != _state_of(s) or _is_quiet(s)]
+    return sorted(due, key=lambda path: (loaded[path].at_s if path in loaded else 0.0, path))
 
 
-def _load(path: Path, engine: Engine, cluster: str, report: NodeReport) -> None:
+def _is_believed(status: os.stat_result) -> bool:
+    """Whether a file is one that may speak for a node."""
+    return stat.S_ISREG(status.st_mode) and status.st_uid in (0, os.geteuid())
+
+
+def _state_of(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _load(path: Path, engine: Engine, cluster: str, report: NodeReport) -> os.stat_result | None:
+    """Load one file; what it was when it was read, or None where it was not loaded."""
     try:
         read = _read(path)
         if read is None:
-            return
+            return None
         data, status = read
         file = read_node_file(data, path)
         if file.slices.rows:
             load_node_slices(engine, file.slices, cluster=cluster)
     except (FormatError, RefusedProfile) as error:
         _refuse(path, str(error), report)
-        return
+        return None
     report.nodes.add(file.slices.node)
     report.slices += len(file.slices.rows)
     report.removed += _remove_if_ended(path, file, status)
+    return status
 
 
 def _read(path: Path) -> tuple[bytes, os.stat_result] | None:
@@ -95,7 +151,7 @@ def _read(path: Path) -> tuple[bytes, os.stat_result] | None:
         return None
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, os.geteuid()):
+        if not _is_believed(status):
             return None
         data = file.read(MAX_FILE + 1)
     return (data, status) if b"\n" in data or _is_quiet(status) else None

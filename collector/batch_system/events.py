@@ -44,14 +44,15 @@ class EventReport:
 
 
 def apply_events(engine: Engine, directory: str | os.PathLike[str], *, cluster: str = "") -> EventReport:
-    """Take in the events of a directory and link what was profiled. Raises SpoolError, DatabaseError; the events are
-    still there then.
+    """Take in the events of a directory and, where they say anything new, link what was profiled. Raises SpoolError,
+    DatabaseError; the events are still there then.
     """
     report = EventReport()
     folder = Path(directory)
     paths = _event_files(folder)
     jobs: list[BatchJob] = []
     read: list[Path] = []
+    bad: list[Path] = []
     for path in paths:
         try:
             jobs.append(parse_event(_content(path)))
@@ -60,12 +61,20 @@ def apply_events(engine: Engine, directory: str | os.PathLike[str], *, cluster: 
             continue  # another collector was quicker
         except (UnreadableReport, OSError) as error:
             report.refused.append((str(path), str(error)))
-            _refuse(path)
+            bad.append(path)
     if jobs:
         report.changed = store_batch_jobs(engine, jobs, cluster)
-    for path in read:
-        path.unlink(missing_ok=True)
-    report.linked = link_steps(engine, cluster)
+    if report.changed:
+        report.linked = link_steps(engine, cluster)
+    try:
+        for path in read:
+            path.unlink(missing_ok=True)
+        for path in bad:
+            _refuse(path)
+    except OSError as error:
+        raise SpoolError(
+            f"cannot remove events from {folder} ({error.strerror}): the collector has to be able to write there"
+        ) from None
     return report
 
 
@@ -75,7 +84,7 @@ def repair_from_queue(engine: Engine, answer: bytes, asked_ns: int, *, cluster: 
     """
     jobs, refused, known = parse_queue(answer)
     report = EventReport(refused=[("squeue", reason) for reason in refused])
-    report.changed = store_batch_jobs(engine, jobs, cluster)
+    report.changed = store_batch_jobs(engine, jobs, cluster, from_queue=True)
     report.lost = close_unknown(engine, known, asked_ns, cluster)
     report.linked = link_steps(engine, cluster)
     return report

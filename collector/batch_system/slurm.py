@@ -213,6 +213,8 @@ def parse_queue(content: bytes) -> tuple[list[BatchJob], list[str], set[str]]:
     Raises UnreadableReport when it is no such answer.
     """
     document = _read(lambda: _json(content))
+    if isinstance(document, dict) and document.get("errors"):
+        raise UnreadableReport("squeue --json reports errors, so its list of jobs may not be whole")
     rows = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(rows, list):
         raise UnreadableReport("this is no answer of squeue --json: it has no list of jobs")

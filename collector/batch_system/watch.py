@@ -14,11 +14,13 @@ from crosswind.collector.batch_system.events import EventReport, apply_events, a
 from crosswind.collector.batch_system.slurm import UnreadableReport
 from crosswind.collector.errors import SpoolError
 from crosswind.collector.log import log_event
-from crosswind.db.batch import ENDED
+from crosswind.db.batch import ENDED, link_steps
 from crosswind.db.batch_queries import latest_state
 from crosswind.db.connection import reading
 
 __all__ = ["SlurmJobs"]
+
+LINK_S = 60.0  # how long a step that another collector loaded may be without its job
 
 
 class SlurmJobs:
@@ -46,28 +48,40 @@ class SlurmJobs:
         self._asked: Future[tuple[bytes, int]] | None = None
         self._ask_from = 0.0
         self._answers: dict[tuple[str, int], bool | None] = {}
+        self._link_from = 0.0
         self._complaint = ""
 
     def refresh(self) -> None:
         """Take in what is new. Raises DatabaseError; whatever else is wrong is logged, and tried again."""
         self._answers.clear()
-        try:
-            if self._events is not None:
-                self._log(apply_events(self._engine, self._events, cluster=self._cluster))
-            self._look_at_queue()
-            self._complaint = ""
-        except (SpoolError, UnreadableReport) as error:
-            if str(error) != self._complaint:  # once, not in each look
-                log_event(logging.WARNING, "batch_system", error=str(error))
-            self._complaint = str(error)
+        complaints = []
+        for take_in in (self._take_events, self._look_at_queue, self._link):
+            try:
+                take_in()
+            except (SpoolError, UnreadableReport) as error:
+                complaints.append(str(error))
+        complaint = "; ".join(complaints)
+        if complaint and complaint != self._complaint:  # once, not in each look
+            log_event(logging.WARNING, "batch_system", error=complaint)
+        self._complaint = complaint
+
+    def note_loaded(self) -> None:
+        """Job steps were loaded: the next look links them."""
+        self._link_from = 0.0
 
     def is_over(self, job_id: str, uid: int) -> bool | None:
-        """Whether the job's last run ended; None where the job is not known. Raises DatabaseError."""
+        """Whether the job's last run ended; None where the job is not known, or lost: silence decides. Raises
+        DatabaseError.
+        """
         if (job_id, uid) not in self._answers:
             with reading(self._engine) as conn:
                 state = latest_state(conn, job_id, uid, self._cluster)
-            self._answers[job_id, uid] = None if state is None else state in ENDED
+            self._answers[job_id, uid] = None if state in (None, "LOST") else state in ENDED
         return self._answers[job_id, uid]
+
+    def _take_events(self) -> None:
+        if self._events is not None:
+            self._log(apply_events(self._engine, self._events, cluster=self._cluster))
 
     def _look_at_queue(self) -> None:
         if self._asker is None or self._queue_s is None:
@@ -78,6 +92,12 @@ class SlurmJobs:
             self._log(repair_from_queue(self._engine, *done.result(), cluster=self._cluster))
         elif self._asked is None and time.monotonic() >= self._ask_from:
             self._asked = self._asker.submit(self._ask)
+
+    def _link(self) -> None:
+        """After steps were loaded, and now and then, since other collectors load some."""
+        if time.monotonic() >= self._link_from:
+            self._link_from = time.monotonic() + LINK_S
+            self._log(EventReport(linked=link_steps(self._engine, self._cluster)))
 
     def _log(self, report: EventReport) -> None:
         for name, reason in report.refused:

@@ -19,12 +19,15 @@ from pathlib import Path
 
 from crosswind.collector.agent.nodefile import NODE_SUFFIX
 from crosswind.collector.claim import Claim, own_folder, recover
+from crosswind.collector.follow import closed_lately
 from crosswind.collector.spool import find_spools
 from crosswind.collector.transport.bundle import BUNDLE_SUFFIX, MAX_BUNDLE, MAX_FILES, UNFINISHED, pack
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import State
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.peek import Peek, peek
+from crosswind.profile.spool import SpoolFile
+from crosswind.profile.steps import read_spools
 
 __all__ = ["Outbox"]
 
@@ -113,7 +116,9 @@ def _finished_steps(spool: Path, machine: Machine) -> list[list[Path]]:
 def _may_grow(seen: Peek, machine: Machine) -> bool:
     if seen.is_log:
         return time.time() - seen.mtime_ns * 1e-9 < LOG_QUIET_S
-    return seen.state == State.RUNNING and machine.runs(seen)
+    if seen.state != State.RUNNING or seen.boot_id != machine.boot_id:
+        return False
+    return machine.runs(seen) or any(closed_lately(f) for f in read_spools([seen.path])[0] if isinstance(f, SpoolFile))
 
 
 def _ended_node_files(spool: Path) -> list[Path]:

@@ -128,7 +128,8 @@ def _advanced(handle: int, header: np.void, since: Cursor) -> Cursor:
     begin, size = chunks[-1]
     at = since.offset if since.chunk == len(chunks) else 0
     for _ in range(_MAX_WINDOWS):
-        window = os.pread(handle, min(_WINDOW, max(size - at, 0)), begin + at) if at < size < MAX_FILE else b""
+        possible = at < size < MAX_FILE and begin + at < MAX_FILE  # the table of chunks may say anything
+        window = os.pread(handle, min(_WINDOW, size - at), begin + at) if possible else b""
         passed = _walk(window)
         if not passed:
             break

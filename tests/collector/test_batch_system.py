@@ -1,5 +1,6 @@
 """What Slurm says of jobs: its words as BatchJob, hostile ones too, all of it in the database."""
 
+import errno
 import itertools
 import json
 import logging
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.collector.batch_system import SlurmJobs, UnreadableReport, apply_events, repair_from_queue
+from crosswind.collector.batch_system import SlurmJobs, UnreadableReport, apply_events, repair_from_queue, watch
 from crosswind.collector.batch_system.events import ask_squeue
 from crosswind.collector.batch_system.hostlist import MAX_HOSTS, expand
 from crosswind.collector.batch_system.slurm import parse_event, parse_queue
@@ -339,6 +340,49 @@ class TestForTheDaemon:
             jobs.refresh()
             jobs.refresh()
         assert sum("chmod go-w" in record.fields.get("error", "") for record in caplog.records) == 1
+
+    def test_events_that_cannot_be_removed_are_no_end_of_the_daemon(self, engine, events, caplog, monkeypatch):
+        """As on a read-only mount. What they say counts all the same."""
+
+        def fail(path, missing_ok=False):
+            raise OSError(errno.EROFS, "Read-only file system")
+
+        (events / "1.json").write_bytes(event("end"))
+        monkeypatch.setattr(Path, "unlink", fail)
+        jobs = SlurmJobs(engine, events=events)
+        with caplog.at_level(logging.INFO):
+            jobs.refresh()
+        assert any("Read-only" in record.fields.get("error", "") for record in caplog.records)
+        assert jobs.is_over("11", 1001) is True
+
+    def test_an_answer_with_errors_loses_no_job(self, engine):
+        repair_from_queue(engine, queue({}), 2000 * S)
+        with pytest.raises(UnreadableReport, match="reports errors"):
+            repair_from_queue(engine, b'{"errors": [{"error": "down"}], "jobs": []}', 3000 * S)
+        assert states(engine) == {("11", 0): "RUNNING"}
+
+    def test_a_lost_job_that_the_queue_knows_again(self, engine, events):
+        jobs = SlurmJobs(engine, events=events)
+        repair_from_queue(engine, queue({}), 2000 * S)
+        repair_from_queue(engine, queue(), 3000 * S)
+        assert states(engine) == {("11", 0): "LOST"}
+        assert jobs.is_over("11", 1001) is None
+        repair_from_queue(engine, queue({}), 4000 * S)
+        assert states(engine) == {("11", 0): "RUNNING"}
+        (events / "1.json").write_bytes(event("end"))
+        jobs.refresh()
+        assert jobs.is_over("11", 1001) is True
+
+    def test_steps_are_linked_only_after_news(self, engine, events, monkeypatch):
+        asked = []
+        monkeypatch.setattr(watch, "link_steps", lambda *_: asked.append(1) or 0)
+        jobs = SlurmJobs(engine, events=events)
+        for _ in range(3):
+            jobs.refresh()
+        assert len(asked) == 1
+        jobs.note_loaded()
+        jobs.refresh()
+        assert len(asked) == 2
 
     def test_squeue_that_fails(self, engine):
         with pytest.raises(UnreadableReport, match="squeue failed"):

@@ -4,17 +4,22 @@ import itertools
 import logging
 import os
 import shutil
+import sqlite3
 import time
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
 from crosswind.collector import daemon as daemon_module
 from crosswind.collector import loading
+from crosswind.collector.batch import NoBatchSystem
+from crosswind.collector.batch_system import watch
+from crosswind.collector.claim import lock_file
 from crosswind.collector.daemon import Daemon, Settings
 from crosswind.collector.log import KeyValueFormatter
-from crosswind.collector.plan import Limits
+from crosswind.collector.plan import Known, Limits
 from crosswind.db import DatabaseError, queries, reading
 from support.growing import CALLS, GrowingSpool
 from support.spools import SLICE_NS, Short, SpoolBuilder
@@ -168,6 +173,9 @@ class TestTheEnd:
         def refresh(self):
             pass
 
+        def note_loaded(self):
+            pass
+
         def is_over(self, job_id, uid):
             assert (job_id, uid) == ("1001", os.geteuid())
             return self.over
@@ -242,10 +250,34 @@ class TestTheEnd:
         daemon.look()
         assert self.loaded(engine) == {"1001": "killed"}
 
-    def test_at_once_when_the_pid_belongs_to_another_process_now(self, grow, engine, daemon):
+    def test_soon_when_the_pid_belongs_to_another_process_now(self, grow, engine, daemon, clock):
         grow(start_ticks=1).grow(NOW_SLICE - 10, 5)
         daemon.look()
+        assert self.loaded(engine) == {"1001": "running"}
+        clock.wait(3 * SLICE_NS / 1e9 + 1)
+        daemon.look()
         assert self.loaded(engine) == {"1001": "killed"}
+
+    def test_not_while_a_process_that_proc_does_not_have_closes_slices(self, grow, engine, daemon, clock):
+        """It lives in a PID namespace: its pid is not that of /proc here."""
+        process = grow(pid=2**22 + 1)
+        for i in range(5):
+            process.grow(NOW_SLICE - 10 + i, 5)
+            daemon.look()
+            assert self.loaded(engine) == {"1001": "running"}
+            clock.wait(2 * SLICE_NS / 1e9)
+
+    def test_a_process_with_slices_of_a_day_is_looked_at_all_the_same(self, grow, engine, daemon, clock):
+        day_ns = 86400 * 10**9
+        start_ns = NOW_SLICE * SLICE_NS // day_ns * day_ns - 3 * day_ns
+        process = grow(slice_ns=day_ns, start_ns=start_ns)
+        daemon.look()
+        process.grow(start_ns // day_ns, 5)
+        daemon.look()
+        process.end(start_ns + day_ns)
+        clock.wait(11)
+        daemon.look()
+        assert self.loaded(engine) == {"1001": "finished"}
 
     def test_a_log_of_short_processes_is_followed_until_nobody_adds_to_it(self, engine, daemon, spool, clock):
         clock.ns = time.time_ns()
@@ -323,7 +355,7 @@ class TestWhatItSurvives:
         daemon.look()
         assert daemon.counts.steps == {"finished": 1}
 
-    def test_an_unforeseen_error_in_one_step(self, daemon, engine, write, monkeypatch):
+    def test_an_unforeseen_error_in_one_step(self, daemon, engine, write, spool):
         def fail(profile):
             if profile.job.id == "1001":
                 raise RuntimeError("a bug")
@@ -333,7 +365,86 @@ class TestWhatItSurvives:
         write(job_id="1002")
         daemon.look()
         assert set(calls(engine)) == {"1002"}
+        assert daemon.counts.refused == {"impossible": 1}
+        assert len(list((spool / "refused").iterdir())) == 1
+
+    def test_run_goes_on_after_an_unforeseen_error(self, daemon, monkeypatch):
+        def fail():
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr(daemon.stop, "wait", lambda seconds: daemon.stop.set())
+        monkeypatch.setattr(daemon, "look", fail)
+        daemon.run()
         assert daemon.counts.errors == {"unforeseen": 1}
+
+    def test_a_database_that_fails_two_thousand_times(self, daemon):
+        known = Known(failures=2000)
+        daemon._postpone(known)
+        daemon._failures = 2000
+        assert daemon._database_failed(DatabaseError("gone")) <= 72
+
+    def test_an_outage_while_the_batch_system_is_asked_is_one_of_the_database(self, daemon, engine, monkeypatch):
+        def fail(*_arguments):
+            raise OperationalError("SELECT", {}, sqlite3.OperationalError("gone"))
+
+        monkeypatch.setattr(watch, "latest_state", fail)
+        with pytest.raises(DatabaseError, match="gone"):
+            watch.SlurmJobs(engine).is_over("1001", 0)
+
+    def test_a_look_that_has_used_up_its_budget_still_loads_a_step(self, engine, spool, write, clock):
+        daemon = Daemon([spool], engine, clock_ns=clock, settings=Settings(budget_s=0.0))
+        for job in ("1001", "1002"):
+            write(job_id=job)
+        for n in (1, 2):
+            daemon.look()
+            assert daemon.counts.steps == {"finished": n}
+
+    def test_waiting_for_the_batch_system_is_no_time_of_listing(self, engine, spool, write, clock, monkeypatch):
+        class Busy(NoBatchSystem):
+            def refresh(self):
+                end = time.thread_time() + 0.2
+                while time.thread_time() < end:
+                    pass
+
+        daemon = Daemon([spool], engine, clock_ns=clock, batch=Busy())
+        daemon.look()
+        assert daemon._scan_s < 0.1
+
+    def test_waiting_for_the_database_makes_no_pause(self, engine, grow, clock, spool, monkeypatch):
+        daemon = Daemon([spool], engine, clock_ns=clock)
+        load = loading.load_profile
+
+        def slow(*arguments, **options):
+            time.sleep(0.5)
+            return load(*arguments, **options)
+
+        monkeypatch.setattr(loading, "load_profile", slow)
+        grow().grow(NOW_SLICE - 10, 5)
+        daemon.look()
+        (known,) = daemon._plan.known.values()
+        assert known.refresh_from - time.monotonic() < 1.0
+
+    def test_a_step_without_a_slice_has_no_lag(self, daemon, grow, caplog):
+        grow()
+        with caplog.at_level(logging.DEBUG):
+            daemon.look()
+        (loaded,) = (r.fields for r in caplog.records if r.getMessage() == "loaded")
+        assert "lag_s" not in loaded
+
+    def test_all_directories_are_swept_of_what_was_never_finished(self, engine, tmp_path):
+        spools = [tmp_path / "a", tmp_path / "b"]
+        for folder in spools:
+            (folder / "running").mkdir(parents=True, mode=0o700)
+            for path in (folder / ".making.1.1", folder / "running" / "abandoned"):
+                path.touch()
+                os.utime(path, (0, 0))
+            (folder / "running" / "young").touch()
+        held = lock_file(spools[0] / "running" / "abandoned")
+        Daemon(spools, engine).look()
+        os.close(held)
+        assert [sorted(p.name for p in d.iterdir() if p.name[0] == ".") for d in spools] == [[], []]
+        left = [sorted(p.name for p in (d / "running").iterdir()) for d in spools]
+        assert left == [["abandoned", "young"], ["young"]]
 
     def test_stop_ends_a_look_between_two_steps(self, daemon, write, spool):
         for i in range(5):

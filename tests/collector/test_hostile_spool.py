@@ -7,6 +7,7 @@ import errno
 import fcntl
 import multiprocessing
 import os
+import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +20,10 @@ from crosswind.collector import daemon as daemon_module
 from crosswind.collector.daemon import Daemon, Settings
 from crosswind.collector.fair import FairShare
 from crosswind.collector.follow import Quota
+from crosswind.collector.loader import collect_once
 from crosswind.db import queries, reading
 from crosswind.profile import steps
+from crosswind.profile.layout import ChunkKind
 from crosswind.profile.peek import peek
 from support.spools import CLEAN, FIRST, FIRST_SLICE, LAST, RUNNING, SLICE_NS, START_NS, Slice, SpoolBuilder
 
@@ -208,6 +211,92 @@ def test_a_lease_does_not_hold_the_collector_up(daemon, engine, spool):
     assert (0, "1001") in jobs(engine)
     holder.kill()
     holder.join()
+
+
+def test_a_chunk_at_an_impossible_place(daemon, engine, spool):
+    image = bytearray(build(n=1, job_id="1", state=RUNNING).build())
+    at = next(i for i in range(768, 4096, 16) if struct.unpack_from("<QII", image, i)[2] == ChunkKind.SLICES)
+    for n, offset in enumerate((2**64 - 1, 2**63 - 1, 2**62)):
+        struct.pack_into("<Q", image, at, offset)
+        do_as_nobody((spool / f"1.0.{n}.1.xws").write_bytes, bytes(image))
+    do_as_nobody(build(job_id="2").write, spool)
+    daemon.look()
+    with reading(engine) as conn:
+        assert "2" in {job.job_id for job in queries.list_jobs(conn)[0]}
+    assert daemon.counts.errors == {}
+
+
+def test_whatever_a_look_at_a_file_raises_the_others_are_loaded(daemon, engine, spool, monkeypatch):
+    def look(path, *arguments):
+        if "1." in Path(path).name[:2]:
+            raise OverflowError("what nobody thought of")
+        return peek(path, *arguments)
+
+    monkeypatch.setattr(follow, "peek", look)
+    for job in "12":
+        do_as_nobody(build(job_id=job).write, spool)
+    daemon.look()
+    assert {job for _, job in jobs(engine)} == {"2"}
+    assert len(names(spool / "refused")) == 1
+
+
+def test_links_to_nowhere_of_the_same_name_again_and_again(daemon, engine, spool):
+    def plant():
+        (spool / "e.a.1.1.xws").symlink_to("/nowhere")
+
+    for _ in range(3):
+        do_as_nobody(plant)
+        daemon.look()
+    assert len(names(spool / "refused")) == 3
+    assert daemon.counts.errors == {}
+
+
+def test_a_link_that_is_put_back_where_another_lies(spool):
+    """As when its owner makes the next before the collector of the first one died."""
+    name = "\N{GRINNING FACE}" * 62 + ".xws"
+    with claim.Claim.in_directory(spool) as held:
+        for _ in range(3):
+            (spool / name).symlink_to("/nowhere")
+            if held.take(spool / name) is None:
+                pytest.fail("it could not be taken")
+            (spool / name).symlink_to("/nowhere")
+            held.give_back(held.folder / name)
+            (spool / name).unlink()
+    assert len(names(spool)) == 4  # with the folder of claims
+
+
+def test_one_file_that_cannot_be_put_back_keeps_no_other(spool, monkeypatch):
+    move = claim._move
+
+    def fail(path, folder):
+        if path.name == "a.xws":
+            raise OSError(errno.EIO, "no")
+        move(path, folder)
+
+    for name in "ab":
+        (spool / f"{name}.xws").touch()
+    monkeypatch.setattr(claim, "_move", fail)
+    with claim.Claim.in_directory(spool) as held:
+        for name in "ab":
+            held.take(spool / f"{name}.xws")
+    assert (spool / "b.xws").exists()
+    assert claim.recover(spool) == 0
+    monkeypatch.undo()
+    assert claim.recover(spool) == 1
+    assert (spool / "a.xws").exists()
+    assert names(spool / "claims") == []
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_process_that_names_no_host(daemon, engine, spool, once):
+    do_as_nobody(build(job_id="1", host="").write, spool)
+    do_as_nobody(build(job_id="2").write, spool)
+    if once:
+        collect_once([spool], engine)
+    else:
+        daemon.look()
+    assert {job for _, job in jobs(engine)} == {"2"}
+    assert len(names(spool / "refused")) == 1
 
 
 class TestFloods:

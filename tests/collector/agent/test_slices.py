@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crosswind.collector.agent import run
-from crosswind.collector.agent.load import collect_nodes
+from crosswind.collector.agent import load, run
+from crosswind.collector.agent.load import collect_nodes, load_and_log
 from crosswind.collector.agent.nodefile import NodeWriter, read_node_file
 from crosswind.collector.agent.run import Agent, wait_until
 from crosswind.collector.agent.sample import Slice, Snapshot, slice_between
@@ -211,6 +211,37 @@ class TestLoad:
         assert report.slices == 2
         assert (tmp_path / "refused" / "bad.xwn").exists()
         assert collect_nodes([tmp_path], engine).refused == []
+
+    def test_a_daemon_reads_only_what_changed_for_a_bounded_time(self, engine, tmp_path, monkeypatch):
+        a, b = (written(tmp_path, rows(2), name=f"{name}.xwn", end=False) for name in "ab")
+        read, reads, loaded = load._read, [], {}
+        monkeypatch.setattr(load, "_read", lambda path: reads.append(path.name) or read(path))
+        for look in (["a.xwn", "b.xwn"], []):
+            reads.clear()
+            load_and_log(tmp_path, engine, loaded=loaded)
+            assert reads == look
+        for path in (b, a):
+            os.utime(path, (time.time() - 1, time.time() - 1))
+        monkeypatch.setattr(load, "LOOK_S", 0.0)
+        for _ in range(2):
+            load_and_log(tmp_path, engine, loaded=loaded)
+        assert len(reads) <= 2
+        b.unlink()
+        monkeypatch.setattr(load, "LOOK_S", 10.0)
+        load_and_log(tmp_path, engine, loaded=loaded)
+        assert list(loaded) == [a]
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of another user: run the tests as root")
+    def test_a_flood_of_others_files_is_not_opened(self, engine, tmp_path, monkeypatch):
+        for i in range(20):
+            (tmp_path / f"{i}.xwn").touch()
+            os.chown(tmp_path / f"{i}.xwn", 65534, 65534)
+        written(tmp_path, rows(2), name="z.xwn")
+        monkeypatch.setattr(load, "MAX_NODE_FILES", 1)
+        reads, read = [], load._read
+        monkeypatch.setattr(load, "_read", lambda path: reads.append(path.name) or read(path))
+        assert collect_nodes([tmp_path], engine).slices == 2
+        assert reads == ["z.xwn"]
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of another user: run the tests as root")
     def test_nobody_else_can_speak_for_a_node(self, engine, tmp_path):

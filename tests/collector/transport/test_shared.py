@@ -168,3 +168,54 @@ def test_a_step_too_large_for_one_bundle_takes_several(engine, nodes, monkeypatc
     assert ship(nodes) == 3
     receive(nodes)
     assert nodes.loaded(engine) == {"1001": 15}
+
+
+def test_a_bundle_that_cannot_be_delivered_does_not_hold_up_the_others(engine, nodes, monkeypatch):
+    for job in ("1001", "1002"):
+        nodes.step(job)
+    ship(nodes)
+    first = min(path.name for path in nodes.shared.iterdir())
+    deliver = Inbox.deliver
+
+    def fail(inbox, bundle):
+        if bundle.name == first:
+            raise OSError("no space")
+        return deliver(inbox, bundle)
+
+    monkeypatch.setattr(Inbox, "deliver", fail)
+    with pytest.raises(OSError, match="no space"):
+        receive(nodes)
+    assert [path.name for path in nodes.shared.iterdir()] == [first]
+    monkeypatch.undo()
+    receive(nodes)
+    assert nodes.loaded(engine) == nodes.written
+
+
+def test_a_folder_for_refused_bundles_that_is_not_ours_is_an_error_of_the_delivery(nodes):
+    (nodes.arrived / "refused").mkdir()
+    (nodes.arrived / "refused").chmod(0o777)
+    (nodes.shared / "bad.xwb").write_bytes(b"x")
+    with pytest.raises(PermissionError, match="not the collector's own folder"):
+        receive(nodes)
+    assert (nodes.shared / "bad.xwb").exists()
+
+
+def test_a_bundle_is_that_of_the_file_that_was_opened(nodes, monkeypatch):
+    """A name that became a link, or another's file, after it was looked at."""
+    nodes.step("1001")
+    ship(nodes)
+    (bundle,) = nodes.shared.iterdir()
+    bundle.rename(nodes.shared.with_name(bundle.name))
+    bundle.symlink_to(nodes.shared.with_name(bundle.name))
+    monkeypatch.setattr(SharedReceiver, "_is_trusted", staticmethod(lambda path, inbox: True))
+    with pytest.raises(OSError):  # noqa: PT011 (the kernel's words)
+        receive(nodes)
+    assert left(nodes.arrived) == []
+
+
+def test_a_process_of_a_pid_namespace_stays_while_it_closes_slices(nodes):
+    """Its pid is not that of /proc here."""
+    machine = Machine.this()
+    now = time.time_ns()
+    nodes.step("1001", pid=2**22 + 1, state=RUNNING, start_ns=now, slices=(), end_ns=0, boot_id=machine.boot_id)
+    assert ship(nodes) == 0
