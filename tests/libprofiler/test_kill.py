@@ -38,7 +38,8 @@ def test_nothing_that_was_counted_is_lost(threads, tmp_path):
         # Each thread may have died between its call and its note. The call in which the process was published (its
         # first one here) is carried over at the end of the slice: a kill before that loses it.
         assert finished - threads <= calls <= finished + threads
-        assert int(found.metric("posix_other_write_calls").sum()) == calls
+        # A call adds to its group first, then to its function.
+        assert 0 <= int(found.metric("posix_other_write_calls").sum()) - calls <= threads
 
 
 def test_slices_lie_on_global_boundaries(tmp_path):
