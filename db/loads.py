@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +13,11 @@ from crosswind.db import codec, queries, resources, schema
 from crosswind.db.background import add_block
 from crosswind.db.queries import JobRow
 
-__all__ = ["MAX_JOBS", "JobLoad", "Neighbours", "loads_beside"]
+__all__ = ["JobLoad", "Neighbours", "loads_beside"]
 
 MAX_JOBS = 1000  # read for one job; the others are only counted
+MAX_FRAME = 256 << 20  # bytes of one metric of a job that is read
+MAX_HELD = 256 << 20  # bytes of loads, after which no further job is read
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,9 @@ class JobLoad:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The loads of the jobs beside a job. left_out: how many jobs were not read, beyond MAX_JOBS."""
+    """The loads of the jobs beside a job. left_out: how many jobs were not read: their slices were
+    pruned or are too large, or there were too many of them.
+    """
 
     loads: tuple[JobLoad, ...]
     left_out: int
@@ -43,15 +47,22 @@ def loads_beside(conn: Connection, job: JobRow, metrics: Mapping[str, Collection
     are 0. A metric that is zero everywhere is absent.
     """
     names = [name for name in queries.resources_of_job(conn, job.key) if resources.split(name)[0] in metrics]
-    users = {name: _others(conn, job, name) for name in names}
-    kept, left_out = _longest(job, {other.key: other for found in users.values() for other in found}.values())
-    frames = _frames(conn, kept, {metric for of_kind in metrics.values() for metric in of_kind})
-    loads = [
-        JobLoad(other, name, values)
-        for name, found in users.items()
-        for other in found
-        if other.key in kept and (values := _share(conn, job, other, name, metrics, frames.get(other.key, {})))
-    ]
+    others: dict[int, JobRow] = {}
+    shared: dict[int, list[str]] = {}
+    for name in names:
+        for other in _others(conn, job, name):
+            others[other.key] = other
+            shared.setdefault(other.key, []).append(name)
+    loads: list[JobLoad] = []
+    left_out = held = 0
+    for number, other in enumerate(_longest_first(job, others.values())):
+        if number >= MAX_JOBS or held > MAX_HELD or not _is_readable(other):
+            left_out += 1
+            continue
+        found = _loads_of(conn, job, other, shared[other.key], metrics)
+        held += sum(values.nbytes for load in found for values in load.values.values())
+        loads += found
+    loads.sort(key=lambda load: (load.resource, load.job.start_ns, load.job.key))
     return Neighbours(tuple(loads), left_out)
 
 
@@ -60,52 +71,42 @@ def _others(conn: Connection, job: JobRow, resource: str) -> list[JobRow]:
     return [other for other in found if other.key != job.key]
 
 
-def _longest(job: JobRow, others: Iterable[JobRow]) -> tuple[dict[int, JobRow], int]:
-    """The jobs to read by their key, and how many are left out."""
-    by_time = sorted(others, key=lambda o: min(o.end_ns, job.end_ns) - max(o.start_ns, job.start_ns), reverse=True)
-    return {other.key: other for other in by_time[:MAX_JOBS]}, max(0, len(by_time) - MAX_JOBS)
+def _longest_first(job: JobRow, others: Iterable[JobRow]) -> list[JobRow]:
+    return sorted(others, key=lambda o: min(o.end_ns, job.end_ns) - max(o.start_ns, job.start_ns), reverse=True)
 
 
-def _frames(
-    conn: Connection, jobs: Mapping[int, JobRow], metrics: Collection[str]
-) -> dict[int, dict[str, NDArray[np.int64]]]:
-    """The frames of these jobs: key -> metric -> int64 [process, slice]."""
+def _is_readable(other: JobRow) -> bool:
+    """Whether its slices are there, and one metric of them fits."""
+    return other.detail and 8 * other.n_processes * other.n_slices <= MAX_FRAME
+
+
+def _loads_of(
+    conn: Connection, job: JobRow, other: JobRow, names: Sequence[str], metrics: Mapping[str, Collection[str]]
+) -> list[JobLoad]:
+    """What `other` did on these resources. One of its frames at a time is in memory."""
+    wanted = {name: metrics[resources.split(name)[0]] for name in names}
+    values: dict[str, dict[str, NDArray[np.int64]]] = {name: {} for name in names}
+    hosts: Sequence[str] = () if len(other.hosts) == 1 else [p.host for p in queries.get_processes(conn, other.key)]
+    for metric, frame in _frames(conn, other, {metric for some in wanted.values() for metric in some}):
+        for name in (name for name, some in wanted.items() if metric in some):
+            whole = not resources.split(name)[1] or len(other.hosts) == 1
+            own = frame.sum(axis=0) if whole else resources.share_of(name, frame, hosts)
+            if own.any():
+                values[name][metric] = _on_slices_of(job, other, own)
+    return [JobLoad(other, name, of_name) for name, of_name in values.items() if of_name]
+
+
+def _frames(conn: Connection, job: JobRow, metrics: Collection[str]) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """A job's frames of these metrics one by one, int64 [process, slice]."""
+    f, m = schema.frame.c, schema.metric.c
     query = (
-        select(schema.frame.c.job_key, schema.metric.c.name, schema.frame.c.data)
-        .join(schema.metric, schema.metric.c.id == schema.frame.c.metric_id)
-        .where(
-            schema.frame.c.job_key.in_(list(jobs)),
-            schema.metric.c.name.in_(list(metrics)),
-        )
+        select(m.name, f.data)
+        .join(schema.metric, m.id == f.metric_id)
+        .where(f.job_key == job.key, f.start_ns == job.first_slice * job.slice_ns, m.name.in_(sorted(metrics)))
+        .order_by(m.name)
     )
-    out: dict[int, dict[str, NDArray[np.int64]]] = {}
-    for key, name, data in conn.execute(query):
-        shape = (jobs[key].n_processes, jobs[key].n_slices)
-        out.setdefault(key, {})[name] = codec.decode_ints(data, shape)
-    return out
-
-
-def _share(
-    conn: Connection,
-    job: JobRow,
-    other: JobRow,
-    resource: str,
-    metrics: Mapping[str, Collection[str]],
-    frames: Mapping[str, NDArray[np.int64]],
-) -> dict[str, NDArray[np.int64]]:
-    """What `other` did on the resource, metric -> int64 [slice of job]."""
-    kind, host = resources.split(resource)
-    wanted = [metric for metric in metrics[kind] if metric in frames]
-    if not wanted:
-        return {}
-    shared_by_all = not host or len(other.hosts) == 1
-    hosts: Sequence[str] = () if shared_by_all else [p.host for p in queries.get_processes(conn, other.key)]
-    out = {}
-    for metric in wanted:
-        own = frames[metric].sum(axis=0) if shared_by_all else resources.share_of(resource, frames[metric], hosts)
-        if own.any():
-            out[metric] = _on_slices_of(job, other, own)
-    return out
+    for name, data in conn.execute(query):
+        yield name, codec.decode_ints(data, (job.n_processes, job.n_slices))
 
 
 def _on_slices_of(job: JobRow, other: JobRow, values: NDArray[np.int64]) -> NDArray[np.int64]:

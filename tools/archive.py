@@ -48,7 +48,9 @@ class DayReport:
 def export_everything(
     engine: Engine, folder: Path, since: date | None = None, until: date | None = None
 ) -> Iterator[DayReport]:
-    """Write the days from `since` to `until` (included; by default all that there are) in which a job ran or something happened; reports each."""
+    """Write the days from `since` to `until` (included; by default all that there are) in which a job ran or something
+    happened; reports each.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with reading(engine) as conn:
         days = list(_days(bulk.time_span(conn), since, until))

@@ -160,7 +160,10 @@ class Background(MethodView):
             for background in read_background(conn, job, read_frames(conn, job))
             for each, others, own in resource_lines(background, job.slice_ns)
         ]
-        return _axis(job, most) | {"series": series}
+        return _axis(job, most) | {"series": series, "unknown_because": "" if job.detail else _PRUNED}
+
+
+_PRUNED = "The slices of this job are older than the site keeps them, so its share of the load is not known."
 
 
 def _axis(job: JobRow, max_points: int) -> dict[str, int]:

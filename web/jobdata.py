@@ -82,7 +82,11 @@ def read_frames(conn: Connection, job: JobRow, metrics: Collection[str] = _SERIE
 
 
 def read_background(conn: Connection, job: JobRow, own: JobFrames) -> list[Background]:
-    """The background of every kind of resource that the job used, over the job's slices."""
+    """The background of every kind of resource that the job used, over the job's slices. None of a job whose slices
+    were pruned: its own share, which is in the sums, is not known any more.
+    """
+    if not job.detail:
+        return []
     used: dict[str, list[str]] = {kind: [] for kind in resources.FEEDS}
     for name in queries.resources_of_job(conn, job.key):
         used[resources.split(name)[0]].append(name)

@@ -160,6 +160,7 @@ class BackgroundAnswer(_Points):
     """What all other jobs did on the resources that this job used."""
 
     series = fields.List(fields.Nested(ResourceSeriesAnswer), required=True)
+    unknown_because = fields.String(required=True, metadata={"description": "empty where the job's share is known"})
 
 
 class AccessAnswer(Schema):

@@ -117,7 +117,7 @@ def test_sums_of_jobs_with_slices_of_other_lengths(engine):
 def test_a_job_with_slices_of_a_day_does_not_have_all_blocks_read(engine, monkeypatch):
     """Its blocks span years, so whether one overlaps is asked of each block and not of the longest."""
     for i in range(6):
-        load_profile(engine, make_profile(job_id=str(i), first_slice=FIRST_SLICE + i * 5 * BLOCK, functions={}))
+        load_profile(engine, make_profile(job_id=str(i), first_slice=FIRST_SLICE - i * 5 * BLOCK, functions={}))
     day = 86400 * 10**9
     load_profile(engine, make_profile(job_id="day", slice_ns=day, first_slice=20_000, n_slices=2, functions={}))
     decoded = []

@@ -5,6 +5,7 @@ import pytest
 
 from crosswind.db import load_profile, loads, reading
 from crosswind.db.queries import find_jobs
+from crosswind.db.retention import prune_detail
 from support.profiles import FIRST_SLICE, make_profile
 
 METRICS = {"fs:disk": ("posix_disk_write_bytes",), "net": ("mpi_p2p_bytes_out",)}
@@ -59,3 +60,27 @@ def test_too_many_jobs_are_counted(engine, monkeypatch: pytest.MonkeyPatch):
     found = beside(engine, "1")
     assert {load.job.job_id for load in found.loads} == {"n0", "n2"}
     assert found.left_out == 1
+
+
+def test_large_and_pruned_jobs_are_counted_and_not_decoded(engine, monkeypatch: pytest.MonkeyPatch):
+    store(engine, job_id="1")
+    store(engine, job_id="large", n_ranks=9)
+    store(engine, job_id="pruned", first_slice=FIRST_SLICE - 4)
+    with reading(engine) as conn:
+        (pruned,) = find_jobs(conn, "pruned")
+    list(prune_detail(engine, pruned.end_ns + 1))
+    store(engine, job_id="small", n_ranks=1)
+    monkeypatch.setattr(loads, "MAX_FRAME", 8 * 8 * 10)
+    found = beside(engine, "1")
+    assert {load.job.job_id for load in found.loads} == {"small"}
+    assert found.left_out == 2
+
+
+def test_what_is_held_of_all_jobs_is_bounded(engine, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(loads, "MAX_HELD", 100)
+    store(engine, job_id="1")
+    for number in range(5):
+        store(engine, job_id=f"n{number}", first_slice=FIRST_SLICE + number)
+    found = beside(engine, "1")
+    assert {load.job.job_id for load in found.loads} == {"n0"}
+    assert found.left_out == 4

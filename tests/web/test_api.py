@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
+from crosswind.db import load_profile, open_database
+from crosswind.db.retention import prune_detail
+from crosswind.web import create_app
 from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps
 from support.sites import HOSTILE, SLOW, Jobs
 
@@ -73,6 +77,18 @@ def test_background_is_the_others_without_the_job(client: FlaskClient, jobs: Job
     assert disk["resources"] == ["fs:disk@node01"]
     own = make_lammps().slices["posix_disk_write_bytes"].sum(axis=0) / 4.0
     assert disk["own"] == pytest.approx(own)
+
+
+def test_background_of_a_pruned_job_is_unknown(tmp_path: Path) -> None:
+    """Its own load is in the sums and cannot be taken away, so nothing is said of the others."""
+    url = f"sqlite:///{tmp_path}/c.db"
+    engine = open_database(url)
+    key = load_profile(engine, make_lammps()).job_key
+    list(prune_detail(engine, 1 << 62))
+    engine.dispose()
+    answer = create_app(url).test_client().get(f"{API}/jobs/{key}/background").json
+    assert answer["series"] == []
+    assert "older than the site keeps them" in answer["unknown_because"]
 
 
 def test_killed_rank_leaves_a_gap_only_where_nobody_was(client: FlaskClient, jobs: Jobs) -> None:
