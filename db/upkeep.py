@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, Engine, func, select, text
+from sqlalchemy import URL, Connection, Engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from crosswind.db import schema
@@ -90,21 +90,26 @@ def _sizes(conn: Connection) -> tuple[int, int, dict[str, int]]:
     return sum(tables.values()), 0, dict(sorted(tables.items()))
 
 
-def backup_sqlite(engine: Engine, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+def backup_sqlite(url: URL, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
     """Copy an SQLite database as it is at this moment, while others load. The file appears whole or not at all.
 
-    progress: is told the pages that are left and all of them. Raises DatabaseError where the database is not SQLite,
-    the target exists, or what was copied is damaged.
+    The database is not migrated: what is backed up before an upgrade is the old schema. Only the owner may read the
+    copy. progress: is told the pages that are left and all of them. Raises DatabaseError where the database is not
+    SQLite or not there, the target exists, or what was copied is damaged.
     """
-    if engine.dialect.name != "sqlite":
+    if url.get_backend_name() != "sqlite":
         raise DatabaseError("this makes backups of SQLite only: PostgreSQL's own tool is pg_dump -Fc DATABASE -f FILE")
+    source = Path(url.database or "")
+    if not source.is_file():
+        raise DatabaseError(f"{source} is no file: give --db sqlite:///FILE of a database that exists")
     if target.exists():
         raise DatabaseError(f"{target} exists: name another file")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        _copy(Path(engine.url.database or ""), part, progress)
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        _copy(source, part, progress)
         os.replace(part, target)
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise DatabaseError(f"{target}: {error}") from error
     finally:
         part.unlink(missing_ok=True)

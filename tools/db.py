@@ -135,10 +135,18 @@ def backup_command(file: Path, db: str) -> None:
     \b
     Example: crosswind db backup /backup/crosswind-2026-11-21.db --db sqlite:///crosswind.db
     """
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    from crosswind.db.errors import DatabaseError
     from crosswind.db.upkeep import backup_sqlite
 
+    try:
+        url = make_url(db)
+    except ArgumentError:
+        raise DatabaseError("the database's URL cannot be read: write sqlite:///FILE") from None
     with step(f"copying to {file}"):
-        backup_sqlite(_open(db), file)
+        backup_sqlite(url, file)
     click.echo(one_line(f"{file}: {si(file.stat().st_size, 'B')}"))
 
 

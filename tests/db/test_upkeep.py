@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from sqlalchemy import make_url
 
 from crosswind.db import DatabaseError, load_profile, open_database, queries, reading
 from crosswind.db import upkeep as upkeep_module
@@ -42,7 +43,7 @@ def test_a_backup_is_one_state_while_collectors_load(sqlite_engine, tmp_path, mo
     loader = threading.Thread(target=load)
     steps = []
     try:
-        backup_sqlite(sqlite_engine, tmp_path / "copy.db", lambda left, total: (
+        backup_sqlite(sqlite_engine.url, tmp_path / "copy.db", lambda left, total: (
             steps.append((left, total)), loader.ident or loader.start(), stop.wait(0.002)
         ))  # fmt: skip
     finally:
@@ -66,11 +67,18 @@ def test_a_backup_replaces_nothing_and_leaves_no_half(sqlite_engine, tmp_path):
     there = tmp_path / "there.db"
     there.write_text("mine")
     with pytest.raises(DatabaseError, match=r"there\.db exists: name another file"):
-        backup_sqlite(sqlite_engine, there)
-    with pytest.raises(DatabaseError, match=r"nowhere/c\.db: unable to open"):
-        backup_sqlite(sqlite_engine, tmp_path / "nowhere" / "c.db")
+        backup_sqlite(sqlite_engine.url, there)
+    with pytest.raises(DatabaseError, match=r"nowhere/c\.db: .*No such file"):
+        backup_sqlite(sqlite_engine.url, tmp_path / "nowhere" / "c.db")
     assert sorted(p.name for p in tmp_path.iterdir() if "copy" in p.name or ".part" in p.name) == []
     assert there.read_text() == "mine"
+
+
+def test_a_backup_is_the_owner_s_alone(sqlite_engine, tmp_path):
+    backup_sqlite(sqlite_engine.url, tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(DatabaseError, match=r"gone\.db is no file"):
+        backup_sqlite(make_url(f"sqlite:///{tmp_path}/gone.db"), tmp_path / "other.db")
 
 
 def test_a_damaged_database_is_no_backup(sqlite_engine, tmp_path):
@@ -85,13 +93,13 @@ def test_a_damaged_database_is_no_backup(sqlite_engine, tmp_path):
     broken[len(broken) // 2 : len(broken) // 2 + 8192] = b"\xff" * 8192
     path.write_bytes(broken)
     with pytest.raises(DatabaseError, match=r"damaged|malformed"):
-        backup_sqlite(sqlite_engine, tmp_path / "copy.db")
+        backup_sqlite(sqlite_engine.url, tmp_path / "copy.db")
     assert not (tmp_path / "copy.db").exists()
 
 
 def test_postgresql_is_told_its_own_tool(postgresql, tmp_path):
     with pytest.raises(DatabaseError, match=r"pg_dump -Fc"):
-        backup_sqlite(postgresql, tmp_path / "c.db")
+        backup_sqlite(postgresql.url, tmp_path / "c.db")
 
 
 def test_pg_dump_and_restore_keep_everything(postgresql_server, postgresql, tmp_path):

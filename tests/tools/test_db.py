@@ -1,6 +1,7 @@
 """`crosswind db`: the verbs a site runs, as it runs them."""
 
 import json
+import sqlite3
 import time
 from contextlib import closing
 
@@ -92,3 +93,20 @@ def test_a_database_that_is_not_there_is_not_made(crosswind, tmp_path):
     assert result.returncode == 1
     assert "there is no database" in result.stderr
     assert not (tmp_path / "no.db").exists()
+
+
+def test_a_backup_before_an_upgrade_is_of_the_old_schema(crosswind, tmp_path):
+    url = f"sqlite:///{tmp_path}/c.db"
+    open_database(url).dispose()
+
+    def schema_of(path):
+        with closing(sqlite3.connect(path)) as conn:
+            return conn.execute("SELECT version_num FROM crosswind_schema").fetchall()
+
+    with closing(sqlite3.connect(tmp_path / "c.db")) as conn:
+        conn.execute("UPDATE crosswind_schema SET version_num = '0005'")
+        conn.commit()
+    done = crosswind("db", "backup", "copy.db", "--db", url)
+    assert done.returncode == 0, done.stderr
+    assert schema_of(tmp_path / "copy.db") == schema_of(tmp_path / "c.db") == [("0005",)]
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
