@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from crosswind.db import codec, schema
+from crosswind.db.batch import ENDED
 from crosswind.db.batch_schema import batch_job, batch_step
 from crosswind.db.details import IO_VOLUME_METRICS
 
@@ -27,8 +28,9 @@ _Key = tuple[object, ...]  # what a run of a job is found by: cluster, job id, r
 class ScreenedJob:
     """A run of a job with the sums over its profiled steps. steps: their keys; none: it has no profile.
 
-    cpus: allocated; None where the batch system said nothing. end_ns: None while it runs. state: of the batch system,
-    else of the step. interference_pct: of the step that lost most.
+    cpus: allocated; None where the batch system said nothing. end_ns: where the batch system did not see it end, of its
+    last step; None while it runs, and where nobody saw it end. state: of the batch system, else of the step.
+    interference_pct: of the step that lost most.
     """
 
     job_id: str
@@ -49,6 +51,11 @@ class ScreenedJob:
     opens: int = 0
     metadata_calls: int = 0
 
+    @property
+    def runs(self) -> bool:
+        """Whether it has not ended, as far as is known."""
+        return self.end_ns is None and self.state not in ENDED
+
 
 def jobs_since(conn: Connection, since_ns: int, *, user: str | None = None) -> list[ScreenedJob]:
     """All runs of jobs that began at or after since_ns, by start. The parts of a heterogeneous job are one."""
@@ -59,10 +66,15 @@ def jobs_since(conn: Connection, since_ns: int, *, user: str | None = None) -> l
         key_of_batch[row.key] = key
         _add_part(jobs, key, row)
     by_step: dict[int, ScreenedJob] = {}
+    last_ns: dict[_Key, int] = {}
     for row in _step_rows(conn, since_ns, user, key_of_batch):
         key = key_of_batch.get(row.batch_key, ("step", row.key))
         by_step[row.key] = job = _add_step(jobs, key, row)
         job.steps.append(row.key)
+        last_ns[key] = max(row.end_ns, last_ns.get(key, 0))
+    for key, job in jobs.items():
+        if job.end_ns is None and job.state in ENDED:
+            job.end_ns = last_ns.get(key)
     _add_sums(conn, by_step)
     return sorted(jobs.values(), key=lambda job: (job.start_ns, job.job_id, job.run))
 

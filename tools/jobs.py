@@ -39,10 +39,10 @@ class Ago(click.ParamType):
 
 @dataclass(frozen=True)
 class Listed:
-    """A job with what screening says of it."""
+    """A job with what screening says of it. elapsed_s: until now while it runs; None: nobody saw it end."""
 
     job: ScreenedJob
-    elapsed_s: float
+    elapsed_s: float | None
     waste: Waste | None
     findings: list[Finding]
 
@@ -94,7 +94,10 @@ def jobs_command(db: str, sort: str, since: int, user: str | None, limit: int, a
 
 
 def _screen(job: ScreenedJob, now_ns: int) -> Listed:
-    elapsed_s = max(0, (now_ns if job.end_ns is None else job.end_ns) - job.start_ns) / 1e9
+    end_ns = now_ns if job.runs else job.end_ns
+    if end_ns is None:
+        return Listed(job, None, None, [])
+    elapsed_s = max(0, end_ns - job.start_ns) / 1e9
     usage = Usage(
         elapsed_s, job.cpus, job.cpu_ns / 1e9, job.requests, job.bytes_moved, job.opens, job.metadata_calls
     )  # fmt: skip
@@ -116,10 +119,14 @@ def _row(one: Listed) -> tuple[object, ...]:
     started = datetime.fromtimestamp(job.start_ns / 1e9, UTC)
     pct = "" if job.interference_pct is None else f"{job.interference_pct:.1f} %"
     idle = "" if one.waste is None else f"{one.waste.idle_core_h:.1f} core h ({one.waste.idle_share:.0%})"
-    elapsed = f"{one.elapsed_s / 3600:.1f} h" if one.elapsed_s >= 3600 else f"{one.elapsed_s:.0f} s"
+    elapsed = "" if one.elapsed_s is None else _span(one.elapsed_s)
     patterns = ", ".join(f"{found.name} ({found.value:.0f}/s)" for found in one.findings)
     name = f"{job.job_id} (run {job.run + 1})" if job.run else job.job_id
     return (
         name, job.user[:20], job.name[:24], job.state if job.steps else f"{job.state}, no profile", job.hosts,
         started.strftime("%m-%d %H:%M"), elapsed, pct, idle, patterns,
     )  # fmt: skip
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds:.0f} s"

@@ -1,5 +1,7 @@
 """The jobs that a site screens: sums over steps with known numbers, runs without a profile, parts of one job."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -83,3 +85,17 @@ def test_interference_is_that_of_the_worst_step(engine):
     (job,) = screen(engine)
     assert job.interference_pct == 12.5
     assert np.isclose(job.cpu_ns, 3 * make_lammps().totals["cpu_time"].sum())
+
+
+@pytest.mark.parametrize("state", ["LOST", "REQUEUED", "RUNNING"])
+def test_a_job_that_nobody_saw_end_ends_with_its_last_step(engine, state):
+    """Only one that runs goes on until now; of one that was lost without a step no end is known."""
+    for step, first in (("0", FIRST_SLICE), ("1", FIRST_SLICE + 15)):
+        load_profile(engine, make_writer(job_id="7", step=step, first_slice=first))
+    said_of = {name: replace(said(name, end_ns=None), state=state) for name in ("7", "8")}
+    store_batch_jobs(engine, list(said_of.values()))
+    link_steps(engine)
+    with_steps, without = sorted(screen(engine), key=lambda job: job.job_id)
+    assert with_steps.end_ns == (None if state == "RUNNING" else make_writer(first_slice=FIRST_SLICE + 15).job.end_ns)
+    assert without.end_ns is None
+    assert with_steps.runs == without.runs == (state == "RUNNING")
