@@ -91,11 +91,17 @@ def get_node_series(
     return out
 
 
-def old_node_frames(conn: Connection, before_ns: int, limit: int) -> list[tuple[tuple[int, int, int, int], int]]:
-    """For pruning: blocks that ended before, at most so many: (node, begin, length of slices, metric), and bytes."""
+def old_node_frames(
+    conn: Connection, node_key: int, before_ns: int, limit: int
+) -> list[tuple[tuple[int, int, int, int], int]]:
+    """For pruning: blocks of a node that ended before, at most so many, the oldest first: (node, begin, length of
+    slices, metric), and bytes. The primary key finds them.
+    """
     f = node_frame.c
     key = (f.node_key, f.start_ns, f.slice_ns, f.metric_id)
-    old = select(*key, func.length(f.data)).where(f.start_ns + BLOCK * f.slice_ns <= before_ns)
+    old = select(*key, func.length(f.data)).where(
+        f.node_key == node_key, f.start_ns < before_ns, f.start_ns + BLOCK * f.slice_ns <= before_ns
+    )
     return [((row[0], row[1], row[2], row[3]), int(row[4])) for row in conn.execute(old.order_by(*key).limit(limit))]
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, delete, insert, tuple_, update
 
 from crosswind.db import codec, node_queries, resources
-from crosswind.db.connection import writing
+from crosswind.db.connection import reading, writing
 from crosswind.db.errors import RefusedProfile
 from crosswind.db.limits import FUTURE_NS, MAX_INT, check_text
 from crosswind.db.names import insert_missing, metric_ids
@@ -71,15 +71,21 @@ def load_node_slices(engine: Engine, slices: NodeSlices, *, cluster: str = "") -
 
 def prune_node_frames(engine: Engine, before_ns: int) -> Iterator[int]:
     """Let go of the blocks of all nodes that ended before; yields the bytes of each short transaction."""
+    with reading(engine) as conn:
+        nodes = [row.key for row in node_queries.list_nodes(conn)]
+    for key in nodes:
+        while n_bytes := _prune_node(engine, key, before_ns):
+            yield n_bytes
+
+
+def _prune_node(engine: Engine, node_key: int, before_ns: int) -> int:
+    """Let go of the oldest blocks of a node in one transaction; their bytes, 0: there are none."""
     f = node_frame.c
-    while True:
-        with writing(engine) as conn:
-            old = node_queries.old_node_frames(conn, before_ns, _MOST_BLOCKS)
-            keys = [key for key, _ in old]
-            conn.execute(delete(node_frame).where(tuple_(f.node_key, f.start_ns, f.slice_ns, f.metric_id).in_(keys)))
-        if not old:
-            return
-        yield sum(size for _, size in old)
+    with writing(engine) as conn:
+        old = node_queries.old_node_frames(conn, node_key, before_ns, _MOST_BLOCKS)
+        keys = [key for key, _ in old]
+        conn.execute(delete(node_frame).where(tuple_(f.node_key, f.start_ns, f.slice_ns, f.metric_id).in_(keys)))
+    return sum(size for _, size in old)
 
 
 def _check(slices: NodeSlices) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, select, text, update
 
 from crosswind.db import schema
 from crosswind.db.connection import writing
@@ -90,10 +91,10 @@ def _next_jobs(conn: Connection, before_ns: int, after_ns: int) -> tuple[list[in
         .order_by(schema.job.c.end_ns, schema.job.c.key)
         .limit(_MOST_JOBS)
     )
-    candidates = conn.execute(query).all()
-    # Locked in the order of their keys, as nobody else holds more than one.
-    found = sorted(row.key for row in candidates)
-    conn.execute(select(schema.job.c.key).where(schema.job.c.key.in_(found)).order_by("key").with_for_update()).all()
+    candidates = _still_old(conn, conn.execute(query).all(), before_ns)
+    while not candidates and (again := conn.execute(query).all()):  # others pruned or grew all of them meanwhile
+        candidates = _still_old(conn, again, before_ns)
+    found = [row.key for row in candidates]
     sizes = dict.fromkeys(found, 0)
     for table in _DETAIL:
         per_job = (
@@ -112,6 +113,16 @@ def _next_jobs(conn: Connection, before_ns: int, after_ns: int) -> tuple[list[in
         total += sizes[row.key]
         after_ns = row.end_ns
     return keys, total, after_ns
+
+
+def _still_old(conn: Connection, candidates: Sequence[Row[Any]], before_ns: int) -> list[Row[Any]]:
+    """Lock the rows, in the order of their keys, as nobody else holds more than one; those that are old when they are
+    locked: a job may have grown while its lock was waited for.
+    """
+    keys = sorted(row.key for row in candidates)
+    query = select(schema.job.c.key).where(schema.job.c.key.in_(keys), *_is_old(before_ns))
+    locked = set(conn.execute(query.order_by(schema.job.c.key).with_for_update()).scalars())
+    return [row for row in candidates if row.key in locked]
 
 
 def _let_go(conn: Connection, keys: list[int], doomed: list[Partition]) -> None:

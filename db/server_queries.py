@@ -37,11 +37,12 @@ def get_server_view(
 ) -> ServerView | None:
     """The servers of a resource between two times, by these metrics of nodes; None where no agent watched one then.
 
-    The slices are those of the servers' agents; where they had several lengths, the shortest. Raises KeyError for an
-    unknown resource, ValueError for an impossible range.
+    A server that was watched only before or only after, such as a decommissioned one, is not among them. The slices are
+    those of the servers' agents; where they had several lengths, the shortest. Raises KeyError for an unknown resource,
+    ValueError for an impossible range.
     """
     known = metrics_of(resource)
-    nodes = list_nodes(conn, serves=resource)
+    nodes = [n for n in list_nodes(conn, serves=resource) if n.first_ns < end_ns and n.last_ns > start_ns]
     lengths = node_slice_lengths(conn, [node.key for node in nodes], start_ns, end_ns)
     if not lengths:
         return None

@@ -1,10 +1,14 @@
 """Slices of nodes in the database: pruning. Loading is tested with the agent's files (tests/collector/agent/)."""
 
-from crosswind.db import node_queries, nodes, reading
+from sqlalchemy import event
+
+from crosswind.db import load_profile, node_queries, nodes, open_database, reading
 from crosswind.db.nodes import NodeSlices, load_node_slices
 from crosswind.db.retention import detail_before, prune_detail
 from crosswind.db.schema import BLOCK, GAP
+from crosswind.db.server_queries import get_server_view
 from crosswind.profile.model import Column
+from support.profiles import make_profile
 
 L = 4 * 10**9
 FIRST = 430_000 * BLOCK
@@ -31,3 +35,34 @@ def test_old_blocks_go_and_young_ones_stay(engine, monkeypatch):
                 assert values[2 * BLOCK] == 5
                 assert (values[: 2 * BLOCK] == GAP).all()
     assert list(prune_detail(engine, before)) == []
+
+
+def watch(engine, name, first):
+    column = Column(9000, "m0", "B", "counter")
+    rows = {first + i: {("m0", ""): 5} for i in range(10)}
+    load_node_slices(engine, NodeSlices(name, "net", L, {"m0": column}, rows))
+
+
+def test_a_server_of_another_time_is_no_gap(engine):
+    """A decommissioned server does not make what is known of the others unknown for ever."""
+    load_profile(engine, make_profile())
+    watch(engine, "old", FIRST)
+    watch(engine, "new", FIRST + BLOCK)
+    with reading(engine) as conn:
+        view = get_server_view(conn, "net", ["m0"], (FIRST + BLOCK) * L, (FIRST + BLOCK + 10) * L)
+    assert set(view.servers) == {"new"}
+    assert list(view.servers["new"]["m0"]) == [5] * 10
+
+
+def test_pruning_looks_blocks_up_by_their_key(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/c.db")  # which says how it looks
+    watch(engine, "n01", FIRST)
+    said = []
+    event.listen(engine, "before_cursor_execute", lambda *args: said.append((args[2], args[3])))
+    list(prune_detail(engine, (FIRST + 2 * BLOCK) * L))
+    statement, values = next(s for s in said if "FROM node_frame" in s[0] and s[0].startswith("SELECT"))
+    with engine.connect() as conn:
+        plan = str(conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all())
+    assert "SEARCH node_frame" in plan
+    assert "TEMP B-TREE" not in plan
+    engine.dispose()

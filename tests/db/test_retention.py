@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select, text, update
 
 from crosswind.db import DatabaseError, load_profile, queries, reading, retention, schema
 from crosswind.db.connection import writing
@@ -205,3 +205,18 @@ def test_the_count_of_jobs_is_right_where_none_is_old(engine):
     with writing(engine) as conn:
         assert detail_before(conn, begin_of_week(0)) == PruneStep(0, 0)
         assert conn.execute(select(func.count()).select_from(schema.job).where(schema.job.c.detail)).scalar_one() == 1
+
+
+def test_a_job_that_grows_before_it_is_locked_keeps_its_detail(postgresql, monkeypatch):
+    load_weeks(postgresql, [0])
+    still_old = retention._still_old
+
+    def grown(conn, candidates, before_ns):
+        with writing(postgresql) as other:
+            other.execute(update(schema.job).values(end_ns=begin_of_week(9)))
+        return still_old(conn, candidates, before_ns)
+
+    monkeypatch.setattr(retention, "_still_old", grown)
+    assert sum(step.jobs for step in prune_detail(postgresql, begin_of_week(1))) == 0
+    with reading(postgresql) as conn:
+        assert all(job.detail for job in queries.list_jobs(conn)[0])
