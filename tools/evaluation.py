@@ -34,7 +34,7 @@ def evaluate(profile: Profile) -> Evaluation | None:
 
 def evaluate_again(engine: Engine) -> Iterator[str]:
     """Make and store the estimate of every job in a database anew; yields a line about each that failed."""
-    from crosswind.collector.loading import evaluate_whole
+    from crosswind.collector.loading import NO_ESTIMATE, evaluate_whole
     from crosswind.db import queries, reading
     from crosswind.db.errors import DatabaseError
 
@@ -43,7 +43,7 @@ def evaluate_again(engine: Engine) -> Iterator[str]:
     for key in keys:
         try:
             evaluate_whole(engine, key, evaluate)
-        except (DatabaseError, ValueError) as error:  # one damaged job does not keep the others out
+        except (DatabaseError, *NO_ESTIMATE) as error:  # one damaged job does not keep the others out
             yield f"job {key} keeps what was stored: {error}"
 
 

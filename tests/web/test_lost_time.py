@@ -6,9 +6,11 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, delete, update
 
-from crosswind.db import schema
+from crosswind.db import Evaluation, schema
 from crosswind.db.connection import open_database, writing
 from crosswind.db.store import load_profile
+from crosswind.profile.model import Profile
+from crosswind.tools import evaluation
 from crosswind.tools.evaluation import evaluate, evaluate_again
 from crosswind.web import create_app
 from support.profiles import make_lammps, make_writer
@@ -76,3 +78,16 @@ def test_estimates_are_made_again_for_all_jobs_and_one_that_fails_is_named(datab
     assert "Lost about" in text
     assert sum(timeline["lost_s"]) == pytest.approx(len(SLOW) * 0.05, rel=0.05)
     assert "no segments" in pages(database, keys[1])[0]
+
+
+def test_an_estimate_that_breaks_does_not_keep_the_others_out(
+    database: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = [load_profile(database, make_lammps(job_id=str(i))).job_key for i in range(2)]
+
+    def break_the_first(profile: Profile) -> Evaluation | None:
+        return evaluate(profile) if profile.job.id == "1" else Evaluation({"x": 1 // 0})
+
+    monkeypatch.setattr(evaluation, "evaluate", break_the_first)
+    (failure,) = evaluate_again(database)
+    assert failure.startswith(f"job {keys[0]} keeps what was stored: ")
