@@ -2,11 +2,11 @@
 # job_event.sh [DIRECTORY]   Tell the collector that a job started or ended: one JSON file in DIRECTORY.
 #
 # Slurm calls it without arguments, so name a script of one line in slurm.conf, both times the same:
-#   exec /usr/libexec/crosswind/job_event.sh /var/spool/crosswind/events
+#   exec /usr/libexec/crosswind/job_event.sh /var/spool/crosswind-events
 # as PrologSlurmctld (job starts: variables SLURM_JOB_*) and, with JobCompType=jobcomp/script, as JobCompLoc (job ended:
 # JOBID, JOBSTATE, ...). The directory belongs to SlurmUser and lies on a local disk. A job waits for its
 # PrologSlurmctld and does not start if that fails: so this does three quick things and always succeeds.
-directory=${1:-/var/spool/crosswind/events}
+directory=${1:-/var/spool/crosswind-events}
 PATH=/usr/bin:/bin
 LC_ALL=C
 export PATH LC_ALL
