@@ -39,8 +39,8 @@ __all__ = ["Daemon", "Settings"]
 @dataclass(frozen=True)
 class Settings:
     """interval_s: between looks. budget_s: after this long a look loads nothing more. delete: instead of done/.
-    live_share: the part of the time that refreshing running steps may take, all together, as long as none waits for more
-    than longest_pause_s because of it; scan_share: that listing the directories may.
+    live_share: the part of the time that refreshing running steps may take, all together, as long as none waits for
+    more than longest_pause_s because of it; scan_share: that listing the directories may.
     """
 
     interval_s: float = 2.0
