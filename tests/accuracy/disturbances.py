@@ -6,7 +6,7 @@ import numpy as np
 from accuracy.simulator import Workload
 from numpy.typing import NDArray
 
-__all__ = ["delay_per_call", "episodes", "io_storms", "periodic", "scattered"]
+__all__ = ["delay_per_call", "episodes", "io_storms", "periodic", "scattered", "slowdown"]
 
 Delays = NDArray[np.float64]
 
@@ -20,6 +20,12 @@ def episodes(work: Workload, injected_pct: float, seed: int, *, share: float, n:
         begin = rng.integers(part[0], max(part[-1] - length + 1, part[0]) + 1)
         hit[begin : begin + length] = True
     return _scaled(work.length_us, hit, injected_pct, work, rng)
+
+
+def slowdown(work: Workload, injected_pct: float, seed: int) -> Delays:
+    """All segments, from the first to the last, in the same proportion to their length."""
+    share = injected_pct / 100
+    return work.length_us * (share / (1 - share))
 
 
 def scattered(work: Workload, injected_pct: float, seed: int, *, probability: float) -> Delays:
