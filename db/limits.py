@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crosswind.db.errors import RefusedProfile
 from crosswind.profile.access import width_of
-from crosswind.profile.model import Profile
+from crosswind.profile.model import Job, Process, Profile
 
 __all__ = ["MAX_INT", "MAX_NS", "MAX_SLICES", "check_profile", "check_text"]
 
@@ -74,7 +74,8 @@ def _check_times(profile: Profile) -> None:
     latest = time.time_ns() + FUTURE_NS
     if (profile.first_slice + n) * length > latest:
         raise RefusedProfile("its slices lie more than a day in the future: check the clocks of its nodes")
-    for part in (profile.job, *profile.processes):
+    parts: list[Job | Process] = [profile.job, *profile.processes]
+    for part in parts:
         if max(part.start_ns, part.end_ns) > latest:
             raise RefusedProfile("it begins or ends more than a day in the future: check the clocks of its nodes")
         if part.end_ns - part.start_ns > MAX_NS:
