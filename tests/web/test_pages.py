@@ -6,11 +6,16 @@ import gzip
 import html
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
 from markupsafe import escape
 
+from crosswind.db import BatchJob, load_profile, open_database
+from crosswind.db.batch import link_steps, store_batch_jobs
+from crosswind.web import create_app
+from support.profiles import make_lammps
 from support.sites import HOSTILE, Jobs
 
 
@@ -267,3 +272,21 @@ def test_plotly_comes_from_the_installed_package(client: FlaskClient, jobs: Jobs
     assert packed.headers["Content-Encoding"] == "gzip"
     assert len(packed.data) < len(plain.data) / 2
     assert client.get("/assets/plotly-0.min.js").headers["Cache-Control"] == "no-store"
+
+
+def test_a_job_says_what_the_batch_system_said(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/c.db"
+    engine = open_database(url)
+    job = make_lammps(job_id="7", step="0-r1").job
+    key = load_profile(engine, make_lammps(job_id="7", step="0-r1")).job_key
+    alone = load_profile(engine, make_lammps(job_id="8")).job_key
+    known = {"run": 1, "start_ns": job.start_ns, "end_ns": job.end_ns, "exit_code": 3}
+    store_batch_jobs(engine, [BatchJob("7", "TIMEOUT", job.uid, **known)])
+    link_steps(engine)
+    engine.dispose()
+    pages = create_app(url).test_client()
+    text = pages.get(f"/jobs/{key}").text
+    assert "<dd>TIMEOUT" in text
+    assert "run 2" in text
+    assert "exit code 3" in text
+    assert "Batch system" not in pages.get(f"/jobs/{alone}").text

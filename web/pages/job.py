@@ -8,6 +8,7 @@ import numpy as np
 from flask import Blueprint, Response, jsonify, render_template
 
 from crosswind.db import details, queries
+from crosswind.db.batch_queries import batch_job_of_step
 from crosswind.db.queries import JobRow
 from crosswind.profile.timesplit import TIME_COLUMNS
 from crosswind.web.access import access_rows
@@ -43,6 +44,7 @@ def page(key: int) -> str:
         wanted=wanted,
         verdict=verdict_of(job) if job.estimate else verdict_of_loss(read_loss(conn, job)),
         record=record,
+        batch=batch_job_of_step(conn, key),
         processes=process_rows(processes, MAX_PROCESSES),
         more_processes=max(0, len(processes) - MAX_PROCESSES),
         killed=sum(process.count for process in processes if process.state == "killed"),
