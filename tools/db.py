@@ -171,7 +171,7 @@ def vacuum_command(db: str) -> None:
 @click.option("--from", "start_ns", type=_Time(), help="Begin, UTC: 2026-11-21T08:00.")
 @click.option("--to", "end_ns", type=_Time(), help="End; left out: it has not ended.")
 @click.option("--place", default="", help="Node or resource; left out: the whole cluster.")
-@click.option("--cluster", default="", help="Cluster, as collect names it.")
+@click.option("--cluster", default="", help="Cluster, where several share the database.")
 @click.option("--note", default="", help="A line of text.")
 @db_option(required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
