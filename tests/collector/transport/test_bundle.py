@@ -105,8 +105,6 @@ def made(folder, members, level=3):
     "members",
     [
         [],
-        [MANIFEST],
-        [MANIFEST, ("a.xws", b"x", {})],
         [("a.xws", b"x", {})],
         [("crosswind.json", b"[]", {})],
         [("crosswind.json", b"{", {})],
@@ -135,7 +133,14 @@ def made(folder, members, level=3):
 )
 def test_nothing_comes_out_of_what_no_agent_made(tmp_path, spool, members):
     with pytest.raises(BadBundle):
-        unpack(made(tmp_path, members + [END] * (len(members) > 2)), spool)
+        unpack(made(tmp_path, [*members, END]), spool)
+    assert list(spool.iterdir()) == []
+
+
+@pytest.mark.parametrize("members", [[], [MANIFEST], [MANIFEST, ("a.xws", b"x", {})]])
+def test_nothing_comes_out_of_what_has_no_end(tmp_path, spool, members):
+    with pytest.raises(BadBundle):
+        unpack(made(tmp_path, members), spool)
     assert list(spool.iterdir()) == []
 
 
