@@ -20,9 +20,10 @@ from sqlalchemy import Engine, func, select
 
 from crosswind.collector.batch_system import apply_events, repair_from_queue
 from crosswind.db import open_database, queries, reading, resources, schema
-from crosswind.db.batch_queries import BatchRow, find_batch_jobs, steps_of_batch_job
+from crosswind.db.batch_queries import BatchRow
 from crosswind.db.batch_schema import batch_job
 from crosswind.db.details import get_totals
+from support.batch_runs import find_batch_jobs, steps_of_batch_job
 from support.cluster import SLICE_NS, USERS, Cluster, collect_once
 from support.preload import PROGRAMS
 

@@ -19,7 +19,8 @@ from crosswind.collector.batch_system.slurm import parse_event, parse_queue
 from crosswind.collector.errors import SpoolError
 from crosswind.db import BatchJob, load_profile, reading
 from crosswind.db.batch import link_steps, run_of_step, store_batch_jobs
-from crosswind.db.batch_queries import batch_job_of_step, find_batch_jobs, steps_of_batch_job
+from crosswind.db.batch_queries import batch_job_of_step
+from support.batch_runs import find_batch_jobs, steps_of_batch_job
 from support.profiles import make_writer
 
 SCRIPT = Path(__file__).resolve().parents[2] / "batch" / "slurm" / "job_event.sh"
