@@ -49,21 +49,21 @@ class SlurmJobs:
         self._ask_from = 0.0
         self._answers: dict[tuple[str, int], bool | None] = {}
         self._link_from = 0.0
-        self._complaint = ""
+        self._complaints: list[str] = []
 
     def refresh(self) -> None:
         """Take in what is new. Raises DatabaseError; whatever else is wrong is logged, and tried again."""
         self._answers.clear()
-        complaints = []
+        complaints: list[str] = []
         for take_in in (self._take_events, self._look_at_queue, self._link):
             try:
                 take_in()
             except (SpoolError, UnreadableReport) as error:
                 complaints.append(str(error))
-        complaint = "; ".join(complaints)
-        if complaint and complaint != self._complaint:  # once, not in each look
-            log_event(logging.WARNING, "batch_system", error=complaint)
-        self._complaint = complaint
+        for complaint in complaints:
+            if complaint not in self._complaints:  # once, not in each look
+                log_event(logging.WARNING, "batch_system", error=complaint)
+        self._complaints = complaints
 
     def note_loaded(self) -> None:
         """Job steps were loaded: the next look links them."""

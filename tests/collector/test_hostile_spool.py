@@ -320,7 +320,8 @@ class TestFloods:
         assert list(spool.glob("flood*")) == [], "and in the end all of them are"
 
     def test_files_beyond_the_quota_are_not_looked_at_again(self, engine, spool, monkeypatch):
-        daemon = Daemon([spool], engine, settings=Settings(quota=Quota(tracked=50, new=1000), budget_s=0))
+        daemon = Daemon([spool], engine, settings=Settings(quota=Quota(tracked=50, new=1000)))
+        monkeypatch.setattr(daemon, "_load", lambda loading, due: None)
         do_as_nobody(self.flood, spool, 400)
         daemon.look()
         assert (daemon.counts.files, daemon.counts.waiting) == (50, 350)
