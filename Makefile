@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi test-kill lint format bench bench-collector bench-db accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large fuzz stress test-cluster generate clean
+.PHONY: help setup build demo test test-abi test-kill lint format bench bench-collector bench-db accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-lookup fuzz stress test-cluster generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,9 @@ accuracy-real: build ## ... on real programs only, some 25 minutes; goes on wher
 
 accuracy-large: setup ## five million segments estimated in a fresh process: seconds and memory (some 3 minutes, 8 GB)
 	@cd tests && ../$(PYTHON) -m accuracy.large_run
+
+accuracy-lookup: setup ## how often lookup names a planted culprit, and accuses nobody where there is none (some minutes)
+	@cd tests && ../$(PYTHON) -m accuracy.lookup_study --systems $(or $(SYSTEMS),200)
 
 accuracy-docs: setup ## figures and tables of docs/estimator.md from the results of accuracy-real (REAL=...)
 	@cd tests && ../$(PYTHON) -m accuracy.real --markdown $(REAL)

@@ -41,7 +41,6 @@ __all__ = [
     "jobs_overlapping",
     "list_jobs",
     "locked_blocks",
-    "locked_digest",
     "locked_job",
     "lost_time_row",
     "metric_ids",
@@ -389,16 +388,12 @@ def locked_job(conn: Connection, cluster: str, job_id: str, step: str, uid: int)
     return conn.execute(select(*columns).where(*same).with_for_update()).one()
 
 
-def locked_digest(conn: Connection, job_key: int) -> str | None:
-    """The digest of what is loaded of a job, held until the transaction ends; None: no such job."""
-    return conn.execute(
-        select(schema.job.c.digest).where(schema.job.c.key == job_key).with_for_update()
-    ).scalar_one_or_none()
-
-
-def get_digest(conn: Connection, job_key: int) -> str | None:
-    """The digest of what is loaded of a job: another one, another content. None: no such job."""
-    return conn.execute(select(schema.job.c.digest).where(schema.job.c.key == job_key)).scalar_one_or_none()
+def get_digest(conn: Connection, job_key: int, *, lock: bool = False) -> str | None:
+    """The digest of what is loaded of a job: another one, another content. None: no such job. lock: hold the job's row
+    until the transaction ends.
+    """
+    query = select(schema.job.c.digest).where(schema.job.c.key == job_key)
+    return conn.execute(query.with_for_update() if lock else query).scalar_one_or_none()
 
 
 def lost_time_row(conn: Connection, job_key: int) -> dict[str, Any] | None:

@@ -79,7 +79,7 @@ def store_evaluation(engine: Engine, job_key: int, evaluation: Evaluation | None
     longer the one of that digest: who changed it stores what belongs to it.
     """
     with writing(engine) as conn:
-        if queries.locked_digest(conn, job_key) != digest:
+        if queries.get_digest(conn, job_key, lock=True) != digest:
             return False
         _write_evaluation(conn, job_key, evaluation)
         return True

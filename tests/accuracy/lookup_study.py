@@ -1,0 +1,59 @@
+"""How often lookup names the planted culprit, and how often it accuses somebody where there is none.
+
+python -m accuracy.lookup_study --systems 200        (make accuracy-lookup)
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from crosswind.analysis.lookup import Ranking, Suspect, rank_suspects
+from support.contention import SLICES, system
+
+FIRST_SEED = 60_000
+
+
+def ranking(loss: np.ndarray, loads: np.ndarray) -> Ranking[int]:
+    return rank_suspects(loss, [Suspect(j, "scratch", load) for j, load in enumerate(loads)])
+
+
+def with_culprit(seed: int) -> tuple[bool, bool]:
+    """Whether the planted culprit is first, and whether it is called found."""
+    made = system(seed, culprit=True)
+    first = ranking(made.loss, made.loads).lines[0]
+    named = first.suspect.key == made.culprit
+    return named, named and first.found
+
+
+def without_culprit(seed: int) -> bool:
+    """Whether somebody is accused."""
+    made = system(seed, culprit=False)
+    return any(line.found for line in ranking(made.loss, made.loads).lines)
+
+
+def held_up_once(seed: int) -> bool:
+    """Whether somebody is accused where the victim was held up once, among jobs that begin and end once."""
+    random = np.random.default_rng(seed)
+    at = np.arange(SLICES)
+    width = int(random.integers(SLICES // 6, SLICES // 3))
+    begin = int(random.integers(50, SLICES - width - 50))
+    loss = ((at >= begin) & (at < begin + width)) + random.choice([0.05, 0.3]) * random.random(SLICES)
+    jobs = random.integers(0, 600, (50, 2))
+    loads = np.array([((at >= start) & (at < start + length)).astype(float) for start, length in jobs])
+    return any(line.found for line in ranking(loss, loads).lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--systems", type=int, default=200)
+    seeds = range(FIRST_SEED, FIRST_SEED + parser.parse_args().systems)
+    first, found = np.mean([with_culprit(seed) for seed in seeds], axis=0)
+    print(f"planted culprit first in the list: {first:.1%}, called found: {found:.1%}")
+    print(f"somebody accused without a culprit: {np.mean([without_culprit(seed + 40_000) for seed in seeds]):.1%}")
+    print(f"somebody accused where the victim was held up once: {np.mean([held_up_once(seed) for seed in seeds]):.1%}")
+
+
+if __name__ == "__main__":
+    main()
