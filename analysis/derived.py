@@ -145,16 +145,20 @@ def process_series(
 
 
 def job_series(
-    series: Series, frames: Mapping[str, NDArray[np.int64]], covered_ns: NDArray[np.int64], slice_ns: int
+    series: Series,
+    frames: Mapping[str, NDArray[np.int64]],
+    covered_ns: NDArray[np.int64],
+    slice_ns: int,
+    cut: timeline.Cut = timeline.WHOLE,
 ) -> NDArray[np.float64]:
     """The series of the whole job, [slice], in ``series.unit``; NaN where the job was not there.
 
     frames: metric name -> int64 [process, slice]; a metric that is not there counts as zero.
-    covered_ns: [process, slice].
+    covered_ns: [process, slice]. cut: whether the job goes on beyond these slices.
     """
     values = _sum(series, frames, covered_ns)
     if series.reduction is Reduction.TOTAL:
-        return timeline.job_rates(values, covered_ns, slice_ns, series.metric_unit, series.kind)
+        return timeline.job_rates(values, covered_ns, slice_ns, series.metric_unit, series.kind, cut)
     together = np.where(covered_ns > 0, values, 0).sum(axis=0, keepdims=True)
     return timeline.rates(together, covered_ns.sum(axis=0, keepdims=True), series.metric_unit, series.kind)[0]
 

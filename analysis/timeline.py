@@ -15,8 +15,12 @@ from crosswind.analysis.arrays import median_over_rows
 from crosswind.analysis.errors import InputError
 
 __all__ = [
-    "Band", "Resampled", "align", "band", "job_rates", "job_seconds", "others", "rate_unit", "rates", "resample",
+    "WHOLE", "Band", "Cut", "Resampled", "align", "band", "job_rates", "job_seconds", "others", "rate_unit", "rates",
+    "resample",
 ]  # fmt: skip
+
+Cut = tuple[bool, bool]  # whether a job goes on before, and behind, the slices that are looked at
+WHOLE: Cut = (False, False)
 
 
 def rate_unit(unit: str, kind: str) -> str:
@@ -38,32 +42,32 @@ def rates(values: NDArray[np.int64], covered_ns: NDArray[np.int64], unit: str, k
     return _over(values, covered_ns, _per(unit))
 
 
-def job_seconds(covered_ns: NDArray[np.int64], slice_ns: int) -> NDArray[np.float64]:
+def job_seconds(covered_ns: NDArray[np.int64], slice_ns: int, cut: Cut = WHOLE) -> NDArray[np.float64]:
     """How long the job was there in each slice, [slice], in seconds; NaN where no process was covered.
 
     Between its first and its last slice the job is there all the time, even if its processes come and go; at both
-    ends it is there as long as the process that covers most of the slice.
+    ends it is there as long as the process that covers most of the slice. cut: whether it goes on beyond these slices.
     """
     longest = covered_ns.max(axis=0, initial=0)
     present = np.flatnonzero(longest)
     seconds = np.full(longest.size, np.nan)
     if present.size:
         seconds[present] = slice_ns / 1e9
-        ends = present[[0, -1]]
+        ends = present[[end for end, goes_on in zip((0, -1), cut, strict=True) if not goes_on]]
         seconds[ends] = np.minimum(longest[ends], slice_ns) / 1e9
     return seconds
 
 
 def job_rates(
-    values: NDArray[np.int64], covered_ns: NDArray[np.int64], slice_ns: int, unit: str, kind: str
+    values: NDArray[np.int64], covered_ns: NDArray[np.int64], slice_ns: int, unit: str, kind: str, cut: Cut = WHOLE
 ) -> NDArray[np.float64]:
     """What all processes of a job did together per second, [slice]; NaN where the job was not there.
 
     values, covered_ns: [process, slice]. Times (unit ``ns``) become seconds per second: CPU time gives the number of
     processors in use. Gauges are summed over the processes that are there. Not the sum of `rates`: processes that
-    live for milliseconds one after the other would count as if each ran for the whole slice.
+    live for milliseconds one after the other would count as if each ran for the whole slice. cut: as in job_seconds.
     """
-    seconds = job_seconds(covered_ns, slice_ns)
+    seconds = job_seconds(covered_ns, slice_ns, cut)
     total = np.where(covered_ns > 0, values, 0).sum(axis=0)
     if kind == "gauge":
         return np.where(np.isnan(seconds), np.nan, total.astype(np.float64))

@@ -18,6 +18,7 @@ from crosswind.db.background import add_block
 from crosswind.db.errors import DatabaseError
 from crosswind.db.limits import MAX_INT, MAX_SLICES
 from crosswind.db.rows import Frame
+from crosswind.db.scope import JobScope
 from crosswind.profile.model import Column, Process, Profile
 from crosswind.profile.segments import SegmentTable
 
@@ -46,6 +47,7 @@ __all__ = [
     "metric_ids",
     "resource_ids",
     "resources_of_job",
+    "slice_range",
 ]
 
 
@@ -102,13 +104,15 @@ ORDERS = {
 def list_jobs(
     conn: Connection,
     *,
+    scope: JobScope = JobScope.EVERYTHING,
     user: str | None = None,
     command: str | None = None,
     order: str = "-start",
     limit: int = 50,
     offset: int = 0,
 ) -> tuple[list[JobRow], int]:
-    """One page of the job steps, and how many there are. user: whose, exactly; command: part of its name, in any case.
+    """One page of the job steps in scope, and how many there are. user: whose, exactly; command: part of its
+    name, in any case.
 
     order: start, end, duration, id, user, command, ranks or interference; with "-" the largest first. Jobs that
     lack the value come last. Raises ValueError for another order.
@@ -118,7 +122,7 @@ def list_jobs(
         raise ValueError(
             f"jobs cannot be ordered by {order[:40]!r}; choose one of {', '.join(ORDERS)}, with - for descending"
         )
-    conditions = []
+    conditions = [scope.condition()]
     if user is not None:
         conditions.append(schema.job.c.user == user)
     if command is not None:
@@ -131,9 +135,10 @@ def list_jobs(
     return [_job_row(row) for row in conn.execute(page)], total
 
 
-def get_job(conn: Connection, job_key: int) -> JobRow | None:
-    """One job step, or None."""
-    row = conn.execute(select(*_JOB_COLUMNS).where(schema.job.c.key == job_key)).one_or_none()
+def get_job(conn: Connection, job_key: int, scope: JobScope = JobScope.EVERYTHING) -> JobRow | None:
+    """One job step, or None where there is none or it is out of scope."""
+    query = select(*_JOB_COLUMNS).where(schema.job.c.key == job_key, scope.condition())
+    row = conn.execute(query).one_or_none()
     return None if row is None else _job_row(row)
 
 
@@ -181,8 +186,18 @@ def get_processes(conn: Connection, job_key: int) -> list[Process]:
     return [Process(*row) for row in conn.execute(query)]
 
 
-def get_frames(conn: Connection, job_key: int, metrics: Collection[str] | None = None) -> dict[str, Frame]:
-    """A job's values per slice by metric; all of them, or those named. Metrics that are zero everywhere are absent."""
+def slice_range(n_slices: int, first: int = 0, n: int | None = None) -> tuple[int, int]:
+    """[begin, end) of `n` slices from `first` on (None: all that follow), as far as a job of n_slices has them."""
+    begin = min(max(first, 0), n_slices)
+    return begin, n_slices if n is None else min(begin + max(n, 0), n_slices)
+
+
+def get_frames(
+    conn: Connection, job_key: int, metrics: Collection[str] | None = None, first: int = 0, n: int | None = None
+) -> dict[str, Frame]:
+    """A job's values per slice by metric; all of them, or those named. Metrics that are zero in the whole job are
+    absent. first, n: only these slices, counted from the job's first.
+    """
     grid = conn.execute(
         select(schema.job.c.n_processes, schema.job.c.n_slices, schema.job.c.first_slice, schema.job.c.slice_ns).where(
             schema.job.c.key == job_key
@@ -198,20 +213,26 @@ def get_frames(conn: Connection, job_key: int, metrics: Collection[str] | None =
     if metrics is not None:
         query = query.where(schema.metric.c.name.in_(list(metrics)))
     shape = (grid.n_processes, grid.n_slices)
+    begin, end = slice_range(grid.n_slices, first, n)
     return {
-        name: Frame(name, unit, grid.first_slice, grid.slice_ns, codec.decode_ints(data, shape))
+        name: Frame(name, unit, grid.first_slice + begin, grid.slice_ns, codec.decode_ints(data, shape)[:, begin:end])
         for name, unit, data in conn.execute(query)
     }
 
 
-def get_covered(conn: Connection, job_key: int) -> NDArray[np.int64] | None:
-    """How much of each slice each process was profiled: int64 [process, slice] in ns; None: no such job."""
+def get_covered(conn: Connection, job_key: int, first: int = 0, n: int | None = None) -> NDArray[np.int64] | None:
+    """How much of each slice each process was profiled: int64 [process, slice] in ns; None: no such job, or its slices
+    were pruned. first, n: only these slices, counted from the job's first.
+    """
     row = conn.execute(
         select(schema.coverage.c.data, schema.job.c.n_processes, schema.job.c.n_slices)
         .join(schema.job, schema.job.c.key == schema.coverage.c.job_key)
         .where(schema.job.c.key == job_key)
     ).one_or_none()
-    return None if row is None else codec.decode_ints(row.data, (row.n_processes, row.n_slices))
+    if row is None:
+        return None
+    begin, end = slice_range(row.n_slices, first, n)
+    return codec.decode_ints(row.data, (row.n_processes, row.n_slices))[:, begin:end]
 
 
 def get_segments(conn: Connection, job_key: int) -> SegmentTable | None:

@@ -66,6 +66,13 @@ def test_job_is_there_partly_at_both_ends():
     assert same(timeline.job_rates(values, covered, 4 * S, "count", "counter"), [NAN, 4, 4, 4, NAN])
 
 
+def test_a_job_that_goes_on_is_there_for_whole_slices():
+    covered = np.array([[0, 1, 2, 3]]) * S
+    assert same(timeline.job_seconds(covered, 4 * S, (True, False)), [NAN, 4, 4, 3])
+    assert same(timeline.job_seconds(covered, 4 * S, (False, True)), [NAN, 1, 4, 4])
+    assert same(timeline.job_seconds(covered, 4 * S, (True, True)), [NAN, 4, 4, 4])
+
+
 def test_cpu_times_add_up_to_processors():
     covered = np.full((3, 2), 4 * S)
     busy = np.array([[4 * S, 0], [4 * S, 0], [2 * S, S]])

@@ -113,6 +113,19 @@ def test_everything_under_a_job(engine):
         ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("first", "n", "begin", "end"), [(0, 4, 0, 4), (3, None, 3, 15), (9, 99, 9, 15), (20, 1, 15, 15)]
+)
+def test_a_range_of_slices(engine, first, n, begin, end):
+    profile = make_lammps()
+    key = load_profile(engine, profile).job_key
+    with reading(engine) as conn:
+        frame = queries.get_frames(conn, key, ["cpu_time"], first, n)["cpu_time"]
+        assert frame.first_slice == profile.first_slice + begin
+        np.testing.assert_array_equal(frame.values, profile.slices["cpu_time"][:, begin:end])
+        np.testing.assert_array_equal(queries.get_covered(conn, key, first, n), profile.covered_ns[:, begin:end])
+
+
 def test_nothing_under_a_job_that_is_not_there(conn):
     assert queries.get_frames(conn, 99) == {}
     assert queries.get_functions(conn, 99) == {}
