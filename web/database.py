@@ -9,23 +9,27 @@ from sqlalchemy import Connection, Engine
 
 from crosswind.db.connection import reading
 
-__all__ = ["connection", "init_app"]
+__all__ = ["connection", "engine", "init_app"]
 
 _KEY = "crosswind.engine"
 
 
-def init_app(app: Flask, engine: Engine) -> None:
-    """Tie the application to `engine`."""
-    app.extensions[_KEY] = engine
+def init_app(app: Flask, database: Engine) -> None:
+    """Tie the application to `database`."""
+    app.extensions[_KEY] = database
     app.teardown_appcontext(_close)
 
 
+def engine() -> Engine:
+    """The application's engine: `with writing(engine()) as conn` for the few pages that store something."""
+    return current_app.extensions[_KEY]
+
+
 def connection() -> Connection:
-    """The connection of the request that is being answered."""
+    """The connection of the request that is being answered; it only reads."""
     if "connection" not in g:
-        engine: Engine = current_app.extensions[_KEY]
         g.open_transaction = ExitStack()
-        g.connection = g.open_transaction.enter_context(reading(engine))
+        g.connection = g.open_transaction.enter_context(reading(engine()))
     return g.connection
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from crosswind.db import queries
 from crosswind.db.queries import JobRow
+from crosswind.web.identity import viewer
 
 __all__ = ["job_or_404"]
 
@@ -14,8 +15,10 @@ _LARGEST_KEY = (1 << 63) - 1
 
 
 def job_or_404(conn: Connection, key: int) -> JobRow:
-    """The job with this key. Ends the request with 404 where there is none."""
-    job = queries.get_job(conn, key) if key <= _LARGEST_KEY else None
+    """The job with this key. Ends the request with 404 where there is none that the viewer may see: both are the same
+    to whoever asks.
+    """
+    job = queries.get_job(conn, key, viewer().scope) if key <= _LARGEST_KEY else None
     if job is None:
         abort(404, description=f"There is no job with key {str(key)[:20]} in this database.")
     return job

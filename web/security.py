@@ -1,8 +1,13 @@
-"""What every answer carries so that a hostile job name stays text and the page loads nothing from elsewhere."""
+"""What every answer carries so that a hostile job name stays text and the page loads nothing from elsewhere; and the
+check that a form came from one of our own pages.
+"""
 
 from __future__ import annotations
 
 from flask import Flask, Response, request
+from flask_wtf import CSRFProtect
+from flask_wtf.csrf import generate_csrf
+from markupsafe import Markup
 
 __all__ = ["CONTENT_SECURITY_POLICY", "init_app"]
 
@@ -33,8 +38,16 @@ _HEADERS = {
 
 
 def init_app(app: Flask) -> None:
-    """Add the headers to every answer, error pages and static files included."""
+    """Add the headers to every answer, error pages and static files included; check every request that is no read."""
     app.after_request(_add_headers)
+    app.config.update(WTF_CSRF_TIME_LIMIT=None)  # as long as the session
+    CSRFProtect(app)
+    app.jinja_env.globals["csrf_field"] = _csrf_field
+
+
+def _csrf_field() -> Markup:
+    """The hidden field that every form with method post carries."""
+    return Markup('<input type="hidden" name="csrf_token" value="{}">').format(generate_csrf())
 
 
 def _add_headers(response: Response) -> Response:
