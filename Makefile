@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi test-kill lint format bench bench-collector bench-db accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-lookup fuzz stress test-cluster generate clean
+.PHONY: help setup build demo test test-abi test-kill lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-lookup fuzz stress test-cluster generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,10 @@ bench-collector: setup ## what the collector daemon costs: looks, lag, memory, a
 bench-db: setup ## the database on a simulated month of 5000 nodes, as JSON lines (SCALE=1, SCALE_PG=0.1: shares of its jobs)
 	@$(PYTHON) tools/bench_db/run.py --scale $(or $(SCALE),1)
 	@$(PYTHON) tools/bench_db/run.py --scale $(or $(SCALE_PG),0.1) --postgresql
+
+bench-web: setup ## the dashboard over a simulated month: pages, their data, 50 users at once, as JSON lines (SCALE=0.2)
+	@$(STEP) "locust" .venv/bin/python -m pip install -qq --disable-pip-version-check -e '.[load]'
+	@$(PYTHON) tools/bench_web/run.py --scale $(or $(SCALE),0.2)
 
 accuracy: accuracy-simulated accuracy-real ## the estimators against known truth: simulated runs, then real programs
 

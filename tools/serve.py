@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import os
 import socket
 import sys
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["serve_command"]
 
-THREADS = 4
-BACKLOG = 64  # connections that wait while the workers start or are busy
+THREADS = 4  # of each worker: they wait for the database at the same time
+MOST_WORKERS = 4  # by default, on machines with more processors
+BACKLOG = 256  # connections that wait while the workers start or are busy
 _TAKEN = (errno.EADDRINUSE, errno.EACCES)
 
 
@@ -27,7 +29,14 @@ _TAKEN = (errno.EADDRINUSE, errno.EACCES)
 @db_option(required=True)
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="Port; 0: any free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-def serve_command(db: str, port: int, host: str) -> None:
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=lambda: min(MOST_WORKERS, len(os.sched_getaffinity(0))),
+    show_default=f"processors, at most {MOST_WORKERS}",
+    help="Processes that answer.",
+)
+def serve_command(db: str, port: int, host: str, workers: int) -> None:
     """Serve the dashboard over a database, until Ctrl-C or SIGTERM.
 
     By default only this machine can reach it. There is no sign-in: whoever reaches the address sees every job.
@@ -44,7 +53,7 @@ def serve_command(db: str, port: int, host: str) -> None:
         click.echo(f"crosswind serve: anyone who reaches {shown} port {bound} sees every job", err=True)
     click.echo(f"Crosswind is at http://{_in_url(shown)}:{bound}/ (end with Ctrl-C)")
     sys.stdout.flush()
-    _run(db, listener.detach())
+    _run(db, listener.detach(), workers)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -69,8 +78,8 @@ def _in_url(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
-def _run(db: str, descriptor: int) -> None:
-    """Hand over to gunicorn, which closes the socket. One worker with a few threads is enough for SQLite."""
+def _run(db: str, descriptor: int, workers: int) -> None:
+    """Hand over to gunicorn, which closes the socket."""
     from gunicorn.app.base import BaseApplication
 
     class Server(BaseApplication):
@@ -80,6 +89,7 @@ def _run(db: str, descriptor: int) -> None:
             settings: dict[str, Any] = {
                 "bind": f"fd://{descriptor}",
                 "worker_class": "gthread",
+                "workers": workers,
                 "threads": THREADS,
                 "loglevel": "warning",
                 "proc_name": "crosswind serve",

@@ -61,7 +61,7 @@ def lammps(setup: Setup) -> list[Result]:
 def steps(setup: Setup) -> list[Result]:
     """A program of some 5000 steps a second on 2 ranks, each with one MPI_Allreduce: what cutting it there costs."""
     variants = [setup.variants()[name] for name in (BARE, TICKS, CROSSWIND)]
-    rounds = setup.rounds(60)
+    rounds = setup.rounds(30)
     results = []
     for mpi, name in MPIS.items():
 

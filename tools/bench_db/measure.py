@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
+from figure import Figure
 from site_month import DAYS, SLICE_NS, Placed, Site
 from sqlalchemy import Connection, Engine
 
@@ -16,24 +15,10 @@ from crosswind.db import details, load_profile, queries, reading
 from crosswind.db.upkeep import get_info
 from crosswind.web.jobdata import read_background, read_frames, read_loss
 
-__all__ = ["Figure", "measure_loading", "measure_queries", "measure_sizes"]
+__all__ = ["measure_loading", "measure_queries", "measure_sizes"]
 
 DAY_SLICES = 86400 * 10**9 // SLICE_NS
 ROUNDS = 25
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured number. target: what it should be at most (rates: at least); None: only told."""
-
-    name: str
-    value: float
-    unit: str
-    target: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON line."""
-        return {**asdict(self), "value": float(f"{self.value:.4g}")}
 
 
 def measure_loading(engine: Engine, jobs: Sequence[Placed], name: str, target: float | None) -> Iterator[Figure]:

@@ -6,7 +6,6 @@ Rates should be at least their target, times at most. docs/performance.md has th
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 import time
@@ -16,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+from figure import Figure
 from fill import fill
-from measure import Figure, measure_loading, measure_queries, measure_sizes
+from measure import measure_loading, measure_queries, measure_sizes
 from site_month import Placed, Site, make_site
 
 from crosswind.db.connection import open_database
@@ -48,9 +48,8 @@ def main(postgresql: bool, scale: float, seed: int, folder: Path) -> None:
     missed = 0
     with _server(folder) if postgresql else _file(folder) as url:
         for figure in measure(url, make_site(scale, seed)):
-            line = figure.to_json()
-            print(json.dumps({**line, "name": f"{url.partition(':')[0]}: {line['name']}"}), flush=True)
-            missed += is_missed(figure)
+            print(replace(figure, name=f"{url.partition(':')[0]}: {figure.name}").line(), flush=True)
+            missed += figure.is_missed
     print(f"{missed} targets missed", file=sys.stderr)
 
 
@@ -92,13 +91,6 @@ def measure(url: str, site: Site) -> Iterator[Figure]:
 def renumbered(jobs: Sequence[Placed], times: int) -> list[Placed]:
     """The same jobs once more, under other ids."""
     return [replace(job, number=job.number + times * 10_000_000) for job in jobs]
-
-
-def is_missed(figure: Figure) -> bool:
-    """Whether a figure is on the wrong side of its target."""
-    if figure.target is None:
-        return False
-    return figure.value < figure.target if figure.unit.endswith("/s") else figure.value > figure.target
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from crosswind.profile.metrics import METRICS
 from crosswind.profile.model import Clock, Column, Job, Process, Profile
 
-__all__ = ["SLICE_NS", "Placed", "Site", "Template", "make_site"]
+__all__ = ["NODES", "SLICE_NS", "Placed", "Site", "Template", "make_site", "make_template"]
 
 SLICE_NS = 4_000_000_000
 FIRST_SLICE = 441_000_000  # 2025-11-24 16:00 UTC, where the month begins
@@ -151,7 +151,7 @@ def make_site(scale: float, seed: int = 1) -> Site:
     rng = np.random.default_rng(seed)
     n_jobs = max(20, round(JOBS * scale))
     templates = list(_templates(rng, max(10, min(TEMPLATES, n_jobs // 3))))
-    large = _template(rng, "cfd", 2**_LARGEST, 4, 900)
+    large = make_template(rng, "cfd", 2**_LARGEST, 4, 900)
     month = DAYS * 86400 * 10**9 // SLICE_NS
     starts = np.sort(rng.integers(0, month, n_jobs))
     jobs = []
@@ -174,10 +174,11 @@ def _templates(rng: np.random.Generator, n: int) -> Iterator[Template]:
         per_node = int(rng.choice(_PER_NODE, p=_PER_NODE_SHARE))
         slices = int(np.clip(rng.lognormal(np.log(_MEDIAN_SLICES), _SPREAD), 2, _LONGEST))
         slices = max(2, min(slices, _MOST_CELLS // (nodes * per_node)))
-        yield _template(rng, names[number % len(names)], nodes, per_node, slices)
+        yield make_template(rng, names[number % len(names)], nodes, per_node, slices)
 
 
-def _template(rng: np.random.Generator, program: str, nodes: int, per_node: int, slices: int) -> Template:
+def make_template(rng: np.random.Generator, program: str, nodes: int, per_node: int, slices: int) -> Template:
+    """A profile of a made-up program; per_node: processes on each of the nodes."""
     n = nodes * per_node
     shape = (n, slices)
     covered = np.full(shape, SLICE_NS, dtype=np.int64)
