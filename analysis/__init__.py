@@ -4,7 +4,9 @@ Interference: `interference` is the front, one file a method, `docs/estimator.md
 `derived`, with `units` for people.
 """
 
-from crosswind.analysis.comparison import Comparison, compare
+from crosswind.analysis.cluster_view import ClusterView, cluster_view
+from crosswind.analysis.comparison import compare
+from crosswind.analysis.comparison_result import Comparison
 from crosswind.analysis.derived import SERIES, Reduction, Series, available, job_series, process_series, series_named
 from crosswind.analysis.errors import InputError
 from crosswind.analysis.interference import DEFAULT_METHOD, METHODS, estimate, estimate_profile
@@ -22,6 +24,7 @@ __all__ = [
     "SERIES",
     "Caution",
     "ClusterStatistics",
+    "ClusterView",
     "Comparison",
     "Detection",
     "DisplayUnit",
@@ -32,6 +35,7 @@ __all__ = [
     "UntrustedIntervals",
     "accuracy",
     "available",
+    "cluster_view",
     "compare",
     "display_unit",
     "estimate",

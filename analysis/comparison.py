@@ -7,59 +7,23 @@ be compared: the quickest run tells what they can take.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.analysis.alike import MIN_GROUP, alike_kinds
 from crosswind.analysis.arrays import Grouping
+from crosswind.analysis.comparison_result import Comparison
 from crosswind.analysis.errors import InputError
 from crosswind.analysis.features import SegmentFeatures, merged_twos, segment_features
 from crosswind.analysis.interference import estimate
-from crosswind.analysis.result import Estimate
 from crosswind.analysis.steady import level_and_error, steady_loss
 from crosswind.profile.segments import SegmentTable
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["compare"]
 
 _SAME_WORK = 0.02  # medians of the work of a cluster in two runs differ by less
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Runs side by side; clusters in order of their time over all runs.
-
-    estimates: [run], each run by itself. size: int64 [run, cluster]. level_us, error_us, median_us: float64
-    [run, cluster], the undisturbed level of a segment's duration with its standard error, and the median; NaN where a
-    run has fewer than 8 of the cluster. same_work: bool [cluster], false where processor counters say that the runs did
-    different work in it. steady_pct: float64 [run], percent of the run by which its undisturbed levels exceed those of
-    the quickest run, over the clusters that all runs share. chance_pct: float64 [run], how much of that chance
-    explains, in 99 of 100 runs. shared_pct: float64 [run], percent of the run in those clusters. differ_pct: by how
-    much the slowest run exceeds the quickest, percent of the quickest, where three or more runs differ so much among
-    themselves that chance and interference cannot be told apart; else None.
-    """
-
-    estimates: tuple[Estimate, ...]
-    size: NDArray[np.int64]
-    level_us: NDArray[np.float64]
-    error_us: NDArray[np.float64]
-    median_us: NDArray[np.float64]
-    same_work: NDArray[np.bool_]
-    steady_pct: NDArray[np.float64]
-    chance_pct: NDArray[np.float64]
-    shared_pct: NDArray[np.float64]
-    differ_pct: float | None
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters over all runs."""
-        return int(self.same_work.size)
-
-    @property
-    def is_slower(self) -> NDArray[np.bool_]:
-        """Whether each run was slower throughout by more than chance explains, bool [run]."""
-        return self.steady_pct > self.chance_pct
 
 
 def compare(tables: Sequence[SegmentTable], method: str = "robust") -> Comparison:
@@ -77,6 +41,7 @@ def compare(tables: Sequence[SegmentTable], method: str = "robust") -> Compariso
     together = _concatenated(features)
     labels, _ = alike_kinds(together)
     size, level, error, median, work = _by_run_and_cluster(run, labels, together, len(tables))
+    excess_us = np.concatenate([e.excess_us for e in estimates])
     same_work = _same_work(work)
     usable = np.all(np.isfinite(level), axis=0) & same_work
     total_us = np.array([max(f.total_us, 1e-9) for f in features])
@@ -88,6 +53,7 @@ def compare(tables: Sequence[SegmentTable], method: str = "robust") -> Compariso
         level_us=level[:, order],
         error_us=error[:, order],
         median_us=median[:, order],
+        lost_s=_sums(run, labels, excess_us / 1e6, size.shape)[:, order],
         same_work=same_work[order],
         steady_pct=steady.steady_pct,
         chance_pct=steady.chance_pct,
@@ -136,6 +102,14 @@ def _by_run_and_cluster(
         if features.work is not None and features.has_counters:
             work[at] = float(np.median(features.work[members] / features.stride[members]))
     return size, level, error, median, work
+
+
+def _sums(
+    run: NDArray[np.int64], labels: NDArray[np.int64], values: NDArray[np.float64], shape: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """Sums of values [segment] by run and cluster, [run, cluster]."""
+    flat = np.bincount(run * shape[1] + labels, weights=values, minlength=shape[0] * shape[1])
+    return flat.astype(np.float64, copy=False).reshape(shape)
 
 
 def _same_work(work: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -102,6 +102,7 @@ def _assemble(method: str, features: SegmentFeatures, detection: Detection) -> E
         clusters=clusters,
         duration_us=features.duration_us,
         hit=detection.hit,
+        threshold_us=detection.threshold_us,
         excess_us=detection.excess_us,
         labels=detection.labels,
     )

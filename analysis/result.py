@@ -90,10 +90,13 @@ class ClusterStatistics:
         """Number of clusters, small ones included."""
         return int(self.size.size)
 
+    def longest(self, limit: int) -> NDArray[np.intp]:
+        """The ``limit`` judged clusters with the most time, longest first."""
+        judged = np.flatnonzero(self.covered)
+        return judged[np.argsort(-self.time_s[judged], kind="stable")][:limit]
+
     def rows(self, limit: int) -> list[dict[str, Any]]:
         """The ``limit`` judged clusters with the most time, longest first, as dictionaries for JSON and tables."""
-        judged = np.flatnonzero(self.covered)
-        longest = judged[np.argsort(-self.time_s[judged], kind="stable")][:limit]
         return [
             {
                 "size": int(self.size[i]),
@@ -105,7 +108,7 @@ class ClusterStatistics:
                 "lost_s": float(self.lost_s[i]),
                 "first_segment": int(self.first[i]),
             }
-            for i in longest
+            for i in self.longest(limit)
         ]
 
 
@@ -117,8 +120,9 @@ class Estimate:
     interference_class is ``unknown``, and probability and interval_pct are None. Percentages are of the time that
     segments cover, total_s, and run_delay_pct of the processes' wall time. interval_pct: between which bounds
     interference_pct lies, if what was taken for undisturbed was so; None where the method does not tell. cpu_pct,
-    run_delay_pct: None where the data do not hold them. duration_us, excess_us: float64 [segment]; hit: bool
-    [segment]; labels: int64 [segment], clusters.
+    run_delay_pct: None where the data do not hold them. duration_us, excess_us: float64 [segment]; threshold_us:
+    float64 [segment], the duration beyond which a segment is hit; hit: bool [segment]; labels: int64 [segment],
+    clusters.
     """
 
     method: str
@@ -139,6 +143,7 @@ class Estimate:
     clusters: ClusterStatistics
     duration_us: NDArray[np.float64]
     hit: NDArray[np.bool_]
+    threshold_us: NDArray[np.float64]
     excess_us: NDArray[np.float64]
     labels: NDArray[np.int64]
 

@@ -19,13 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.analysis.arrays import DEVIATION_PER_MAD
 from crosswind.analysis.baseline import levels_of_rows
 
 __all__ = ["SteadyLoss", "level_and_error", "steady_loss"]
 
 _BLOCKS = 10
 _LEAST_IN_BLOCK = 4
-_DEVIATION = 1.4826  # of a Gaussian, in medians of the distance from its middle
 _LEAST_ERROR = 0.0005  # of the level; what clocks cannot tell apart
 _BETWEEN_RUNS = 0.005  # of the level, one standard deviation
 _MOST_BETWEEN_RUNS = 0.05  # of the level: what crowded machines were measured to do, and more is not called chance
@@ -53,7 +53,7 @@ def level_and_error(duration_us: NDArray[np.float64]) -> tuple[float, float]:
     length = duration_us.size // n_blocks
     blocks = np.sort(duration_us[: n_blocks * length].reshape(n_blocks, length), axis=1)
     levels = levels_of_rows(blocks)
-    spread = _DEVIATION * float(np.median(np.abs(levels - np.median(levels))))
+    spread = DEVIATION_PER_MAD * float(np.median(np.abs(levels - np.median(levels))))
     return level, max(spread / np.sqrt(n_blocks), _LEAST_ERROR * level)
 
 
@@ -92,4 +92,4 @@ def _spread_of_runs(sums: NDArray[np.float64]) -> float:
     if sums.size < 3 or sums.min() <= 0:
         return 0.0
     others = np.sort(sums)[:-1]
-    return _DEVIATION * float(np.median(np.abs(others - np.median(others)))) / float(others[0])
+    return DEVIATION_PER_MAD * float(np.median(np.abs(others - np.median(others)))) / float(others[0])

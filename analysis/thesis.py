@@ -29,12 +29,14 @@ def detect(features: SegmentFeatures) -> Detection:
     """Find the interfered segments of a run and the time they lost.
 
     A segment is hit if it took longer than the median of its hybrid cluster plus 4 MAD; it lost what lies beyond
-    that threshold. Segments in clusters of fewer than 5 are not judged.
+    that threshold. Segments in clusters of fewer than 5 are not judged, nor are those of clusters most of which took no
+    time: their threshold would be 0, and every one that took any would be lost whole.
     """
     groups, bytes_notes, bytes_cautions = communication_groups(features)
     labels, work_notes, work_cautions = _split_by_work(features, groups)
     clusters = Grouping.of(labels)
-    covered = clusters.sizes[labels] >= MIN_CLUSTER
+    takes_time = clusters.median(features.duration_us) > 0
+    covered = ((clusters.sizes >= MIN_CLUSTER) & takes_time)[labels]
     threshold, hit, excess = beyond_threshold(features.duration_us, clusters, covered)
     return Detection(
         labels=labels,

@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.analysis.arrays import DEVIATION_PER_MAD
 from crosswind.analysis.baseline import THRESHOLD_NOISES, Baseline, levels_of_rows
 
 __all__ = ["SURE_NOISES", "bounds_of_loss", "widened"]
@@ -35,7 +36,6 @@ _DEVIATIONS = 1.645  # of a Gaussian, the same
 SURE_NOISES = 6.0  # above the level: no tail of undisturbed members reaches there
 _LEAST_WIDTH = 0.01  # of a run's time
 _LEAST_PART = 0.05  # of its loss
-_DEVIATION = 1.4826  # of a Gaussian, in medians of the distance from its middle
 
 
 def bounds_of_loss(
@@ -53,7 +53,7 @@ def bounds_of_loss(
     beyond = ratios - baseline.level
     hit, quiet = baseline.hit, ~baseline.hit
     at_stake = float(expected[hit].sum())
-    deviation = max(_DEVIATION * baseline.spread, float(beyond[quiet].std()))
+    deviation = max(DEVIATION_PER_MAD * baseline.spread, float(beyond[quiet].std()))
     own_noise = _DEVIATIONS * deviation * float(np.sqrt(np.square(expected[hit]).sum()))
     skew = float(beyond[quiet].mean())
     tails = hit & (beyond < sure_noises * baseline.noise) | (beyond < -THRESHOLD_NOISES * baseline.noise)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 
 from crosswind.analysis import Comparison, compare
-from crosswind.analysis.result import NO_SEGMENTS, percent_text
+from crosswind.analysis.result import NO_SEGMENTS
 from crosswind.profile.segments import SegmentTable
 from crosswind.tools.errors import CommandError
 from crosswind.tools.output import one_line, print_json, print_table, step
@@ -39,14 +38,17 @@ def compare_command(paths: tuple[Path, ...], as_json: bool, html: Path | None) -
         raise click.UsageError("a comparison needs two runs or more")
     with step("comparing"):
         found = compare([_segments(path) for path in paths])
+    names = _names(paths)
     if html is not None:
         from crosswind.tools.report_html import comparison_report
 
-        comparison_report(html, _names(paths), _sentence(found, paths), found)
+        comparison_report(html, names, found)
     if as_json:
-        print_json(_document(found, paths))
+        document = found.to_json(names, CLUSTERS_LISTED)
+        document["runs"] = [{"file": str(path), **told} for path, told in zip(paths, document["runs"], strict=True)]
+        print_json(document)
     else:
-        _print(found, paths)
+        _print(found, names)
 
 
 def _segments(path: Path) -> SegmentTable:
@@ -60,70 +62,11 @@ def _segments(path: Path) -> SegmentTable:
 def _names(paths: Sequence[Path]) -> list[str]:
     """What the runs are called: the files' names, or their paths where names are not enough to tell them apart."""
     names = [path.name for path in paths]
-    return names if len(set(names)) == len(names) else [str(path) for path in paths]
+    return [one_line(name) for name in (names if len(set(names)) == len(names) else map(str, paths))]
 
 
-def _document(found: Comparison, paths: tuple[Path, ...]) -> dict[str, Any]:
-    runs = [
-        {
-            "file": str(path),
-            "total_s": estimate.total_s,
-            "interference_pct": estimate.interference_pct,
-            "certain": estimate.certain,
-            "steady_pct": float(found.steady_pct[i]),
-            "chance_pct": float(found.chance_pct[i]),
-            "slower": bool(found.is_slower[i]),
-            "shared_pct": float(found.shared_pct[i]),
-        }
-        for i, (path, estimate) in enumerate(zip(paths, found.estimates, strict=True))
-    ]
-    clusters = [
-        {
-            "size": found.size[:, c].tolist(),
-            "level_us": [None if np.isnan(v) else float(v) for v in found.level_us[:, c]],
-            "median_us": [None if np.isnan(v) else float(v) for v in found.median_us[:, c]],
-            "same_work": bool(found.same_work[c]),
-        }
-        for c in range(min(found.n_clusters, CLUSTERS_LISTED))
-    ]
-    return {
-        "sentence": _sentence(found, paths),
-        "differ_pct": found.differ_pct,
-        "runs": runs,
-        "clusters": clusters,
-    }
-
-
-def _sentence(found: Comparison, paths: tuple[Path, ...]) -> str:
-    """The answer in one sentence."""
-    if not np.any(found.shared_pct > 0):
-        return "The runs have no segments in common that could be compared: are they of the same program and input?"
-    if found.is_slower.any():
-        answer = _slowest(found, paths)
-    else:
-        answer = (
-            "No run was slower throughout by more than chance explains, which is up to "
-            f"{found.chance_pct.max():.1f} % of a run"
-        )
-    if found.differ_pct is not None:
-        answer += f"; the runs differ among themselves by up to {found.differ_pct:.0f} %"
-        answer += ": chance or interference cannot be told apart"
-    if not all(estimate.certain for estimate in found.estimates):
-        answer += "; less certain, `crosswind estimate` has warnings about the runs"
-    return f"{answer}."
-
-
-def _slowest(found: Comparison, paths: tuple[Path, ...]) -> str:
-    """Which run was slowest throughout, and by how much, without a full stop."""
-    slowest = int(np.argmax(np.where(found.is_slower, found.steady_pct, 0.0)))
-    name, lost = one_line(_names(paths)[slowest]), percent_text(found.steady_pct[slowest])
-    chance = f"{found.chance_pct[slowest]:.1f} % may be chance"
-    return f"{name} was slower throughout: {lost} of its time, of which {chance}, against the quickest run"
-
-
-def _print(found: Comparison, paths: tuple[Path, ...]) -> None:
-    click.secho(_sentence(found, paths), bold=True)
-    names = _names(paths)
+def _print(found: Comparison, names: Sequence[str]) -> None:
+    click.secho(found.sentence(names), bold=True)
     header = ("run", "time s", "lost by itself %", "slower throughout %", "chance explains %", "compared %")
     rows = [
         (
@@ -137,13 +80,16 @@ def _print(found: Comparison, paths: tuple[Path, ...]) -> None:
         for i, (name, estimate) in enumerate(zip(names, found.estimates, strict=True))
     ]
     print_table(header, rows, "Runs")
-    shown = np.flatnonzero(np.any(np.isfinite(found.level_us), axis=0))[:CLUSTERS_SHOWN]
-    levels = [
-        (
-            f"{c + 1}{'' if found.same_work[c] else ' (different work)'}",
-            *("-" if np.isnan(v) else f"{v / 1e3:.3f}" for v in found.level_us[:, c]),
-        )
-        for c in shown
-    ]
-    if levels:
-        print_table(("cluster", *names), levels, "Undisturbed duration of like segments, ms")
+    shown = found.told_clusters(CLUSTERS_SHOWN)
+    if shown.size:
+        for title, values_us in (("Undisturbed", found.level_us), ("Median", found.median_us)):
+            cells = [(_cluster_name(found, c), *map(_milliseconds, values_us[:, c])) for c in shown]
+            print_table(("cluster", *names), cells, f"{title} duration of like segments, ms")
+
+
+def _cluster_name(found: Comparison, cluster: int) -> str:
+    return f"{cluster + 1}{'' if found.same_work[cluster] else ' (different work)'}"
+
+
+def _milliseconds(value_us: float) -> str:
+    return "-" if np.isnan(value_us) else f"{value_us / 1e3:.3f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,12 +11,14 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from crosswind.analysis import Comparison, Estimate
+from crosswind.analysis.cluster_view import box_us
 
 __all__ = ["clusters", "comparison", "histograms", "timeline", "worst_cluster"]
 
 MAX_POINTS = 20_000  # of a scatter: more than a screen can show, and the file stays small
 MAX_CLUSTERS = 30
-QUIET, HIT, LINE = "#4c78a8", "#d1495b", "#7a7a7a"
+QUIET, HIT = "#4c78a8", "#d1495b"
+RUNS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000")  # Okabe and Ito's
 Values = NDArray[np.float64]
 
 
@@ -52,7 +55,7 @@ def histograms(
 
 def clusters(estimate: Estimate) -> go.Figure:
     """Spread and size of the clusters with the most time (figures 5.11 and 5.12)."""
-    shown = _longest(estimate)
+    shown = estimate.clusters.longest(MAX_CLUSTERS)
     names = [str(i + 1) for i in range(len(shown))]
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     for name, cluster in zip(names, shown, strict=True):
@@ -80,20 +83,20 @@ def worst_cluster(estimate: Estimate, begin_s: Values) -> tuple[go.Figure, NDArr
 
 
 def comparison(found: Comparison, names: Sequence[str]) -> go.Figure:
-    """Undisturbed durations of like segments in each run, side by side (after figure 5.15)."""
-    shown = range(min(found.n_clusters, MAX_CLUSTERS))
-    figure = go.Figure()
-    for run, name in enumerate(names):
-        figure.add_trace(go.Bar(name=name, x=[str(c + 1) for c in shown], y=found.level_us[run, : len(shown)] / 1e3))
-    figure.update_xaxes(title_text="cluster, the one with the most time first", type="category")
-    figure.update_yaxes(title_text="undisturbed duration, ms", type="log")
-    return _finished(figure, 420)
-
-
-def _longest(estimate: Estimate) -> NDArray[np.int64]:
-    """The judged clusters with the most time."""
-    judged = np.flatnonzero(estimate.clusters.covered)
-    return judged[np.argsort(-estimate.clusters.time_s[judged], kind="stable")][:MAX_CLUSTERS]
+    """Undisturbed and median durations of like segments in each run, side by side (after figure 5.15)."""
+    shown = found.told_clusters(MAX_CLUSTERS)
+    clusters = [str(c + 1) for c in shown]
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    for row, (title, values_us) in enumerate((("undisturbed", found.level_us), ("median", found.median_us)), start=1):
+        for run, (name, color) in enumerate(zip(names, cycle(RUNS), strict=False)):
+            bars = go.Bar(
+                name=name, x=clusters, y=values_us[run, shown] / 1e3, marker_color=color, showlegend=row == 1,
+                legendgroup=str(run), offsetgroup=str(run),
+            )  # fmt: skip
+            figure.add_trace(bars, row=row, col=1)
+        figure.update_yaxes(title_text=f"{title} duration, ms", type="log", row=row, col=1)
+    figure.update_xaxes(title_text="cluster, the one with the most time first", type="category", row=2, col=1)
+    return _finished(figure, 640)
 
 
 def _range(values: Values) -> tuple[float, float]:
@@ -107,7 +110,7 @@ def _range(values: Values) -> tuple[float, float]:
 
 def _box(name: str, duration_us: Values) -> go.Box:
     """A box from quantiles, with the values beyond the whiskers as points: no need to store all values."""
-    low, q1, median, q3, high = np.quantile(duration_us / 1e3, (0.01, 0.25, 0.5, 0.75, 0.99))
+    low, q1, median, q3, high = box_us(duration_us / 1e3)
     return go.Box(
         x=[name], lowerfence=[low], q1=[q1], median=[median], q3=[q3], upperfence=[high], marker_color=QUIET,
         showlegend=False,

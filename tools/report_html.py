@@ -54,7 +54,7 @@ def estimate_report(path: Path, title: str, table: SegmentTable, estimate: Estim
     _write(path, f"Interference: {title}", sections)
 
 
-def comparison_report(path: Path, names: Sequence[str], sentence: str, found: Comparison) -> None:
+def comparison_report(path: Path, names: Sequence[str], found: Comparison) -> None:
     """Write the report of several runs (after figure 5.15 of the thesis). Raises OSError."""
     shown = [html.escape(one_line(name)) for name in names]
     lines = [
@@ -63,9 +63,11 @@ def comparison_report(path: Path, names: Sequence[str], sentence: str, found: Co
         for i, (name, estimate) in enumerate(zip(names, found.estimates, strict=True))
     ]
     picture = figures.comparison(found, shown)
-    _write(path, "Runs compared", [("", _paragraphs([sentence, *lines]), None), ("Clusters", "", picture)])
+    answer = _paragraphs([found.sentence(names), *lines])
+    _write(path, "Runs compared", [("", answer, None), ("Clusters", _paragraphs([_LEVELS]), picture)])
 
 
+_LEVELS = "Above what like segments take undisturbed, below the median of all of them: far apart where many were hit."
 _BOXES = "Boxes span the middle half of a cluster, whiskers its middle 98 %."
 
 

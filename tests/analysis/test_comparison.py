@@ -1,5 +1,6 @@
 """Runs beside each other: a steady slow-down shows, different work does not pass for one."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -44,6 +45,26 @@ def test_episodes_are_not_a_steady_loss():
     found = compare([run(), disturbed])
     assert found.steady_pct[1] == pytest.approx(0, abs=0.2)
     assert found.estimates[1].interference_s == pytest.approx(0.4, rel=0.02)
+
+
+def test_medians_and_losses_of_each_run_stand_beside_each_other():
+    disturbed = run()
+    disturbed.columns["dur_us"][:, :200] += 8_000
+    found = compare([run(), disturbed])
+    steps = int(np.argmax(found.size[0]))
+    assert found.median_us[:, steps] == pytest.approx([10_000, 18_000], rel=0.01)
+    assert found.lost_s.sum(axis=1) == pytest.approx([e.interference_s for e in found.estimates])
+    assert found.lost_s[1].tolist() == pytest.approx([180 * 0.008, 20 * 0.008], rel=0.02)
+
+
+def test_the_document_is_json_and_says_what_the_arrays_say():
+    found = compare([run(), table(np.full(N, 10_000.0), io_calls=np.zeros(N), instructions=np.full(N, 1e7))])
+    document = json.loads(json.dumps(found.to_json(["a", "b"])))
+    assert document["sentence"] == found.sentence(["a", "b"])
+    assert [c["median_us"][0] for c in document["clusters"]] == found.median_us[0].tolist()
+    assert sorted(c["median_us"][1] is None for c in document["clusters"]) == [False, True]
+    assert [r["interference_s"] for r in document["runs"]] == [e.interference_s for e in found.estimates]
+    assert len(found.to_json(["a", "b"], max_clusters=1)["clusters"]) == 1
 
 
 def test_runs_of_different_length_are_matched():

@@ -61,6 +61,14 @@ def test_five_is_enough(size):
     assert found.hit.sum() == (size == 5)
 
 
+def test_clusters_most_of_which_took_no_time_are_not_judged():
+    """Median and MAD are 0, so formally the three that took any time would be lost whole."""
+    durations = [0.0] * 10 + [50.0] * 3
+    found = detect(segment_features(table(durations, instructions=[0.0] * 13, p2p_calls=[1.0] * 13)))
+    assert not found.covered.any()
+    assert not found.hit.any()
+
+
 def test_durations_are_medians_over_ranks():
     """One rank that leaves late, with its clock or a signal, does not lengthen the segment."""
     durations = np.full((5, 20), 100.0)

@@ -25,7 +25,12 @@ def test_runs_of_one_name_are_told_apart_and_unknown_clusters_left_out(crosswind
     for day in ("mon", "tue"):
         (tmp_path / day).mkdir()
         write_profile(make_lammps(), tmp_path / day / "run.xwp")
-    text = crosswind("compare", "mon/run.xwp", "tue/run.xwp").stdout
+    text = crosswind("compare", "mon/run.xwp", "tue/run.xwp", "--html", "both.html").stdout
+    assert "Undisturbed duration of like segments, ms" in text
+    assert "Median duration of like segments, ms" in text
+    report = (tmp_path / "both.html").read_text()
+    assert '"text":"undisturbed duration, ms"' in report
+    assert '"text":"median duration, ms"' in report
     assert "mon/run.xwp" in text
     assert "tue/run.xwp" in text
     assert not [line for line in text.splitlines() if line.split()[1:] == ["-", "-"]]
