@@ -47,6 +47,7 @@ __all__ = [
     "metric_ids",
     "resource_ids",
     "resources_of_job",
+    "slice_range",
 ]
 
 
@@ -185,8 +186,18 @@ def get_processes(conn: Connection, job_key: int) -> list[Process]:
     return [Process(*row) for row in conn.execute(query)]
 
 
-def get_frames(conn: Connection, job_key: int, metrics: Collection[str] | None = None) -> dict[str, Frame]:
-    """A job's values per slice by metric; all of them, or those named. Metrics that are zero everywhere are absent."""
+def slice_range(n_slices: int, first: int = 0, n: int | None = None) -> tuple[int, int]:
+    """[begin, end) of `n` slices from `first` on (None: all that follow), as far as a job of n_slices has them."""
+    begin = min(max(first, 0), n_slices)
+    return begin, n_slices if n is None else min(begin + max(n, 0), n_slices)
+
+
+def get_frames(
+    conn: Connection, job_key: int, metrics: Collection[str] | None = None, first: int = 0, n: int | None = None
+) -> dict[str, Frame]:
+    """A job's values per slice by metric; all of them, or those named. Metrics that are zero in the whole job are
+    absent. first, n: only these slices, counted from the job's first.
+    """
     grid = conn.execute(
         select(schema.job.c.n_processes, schema.job.c.n_slices, schema.job.c.first_slice, schema.job.c.slice_ns).where(
             schema.job.c.key == job_key
@@ -202,20 +213,26 @@ def get_frames(conn: Connection, job_key: int, metrics: Collection[str] | None =
     if metrics is not None:
         query = query.where(schema.metric.c.name.in_(list(metrics)))
     shape = (grid.n_processes, grid.n_slices)
+    begin, end = slice_range(grid.n_slices, first, n)
     return {
-        name: Frame(name, unit, grid.first_slice, grid.slice_ns, codec.decode_ints(data, shape))
+        name: Frame(name, unit, grid.first_slice + begin, grid.slice_ns, codec.decode_ints(data, shape)[:, begin:end])
         for name, unit, data in conn.execute(query)
     }
 
 
-def get_covered(conn: Connection, job_key: int) -> NDArray[np.int64] | None:
-    """How much of each slice each process was profiled: int64 [process, slice] in ns; None: no such job."""
+def get_covered(conn: Connection, job_key: int, first: int = 0, n: int | None = None) -> NDArray[np.int64] | None:
+    """How much of each slice each process was profiled: int64 [process, slice] in ns; None: no such job, or its slices
+    were pruned. first, n: only these slices, counted from the job's first.
+    """
     row = conn.execute(
         select(schema.coverage.c.data, schema.job.c.n_processes, schema.job.c.n_slices)
         .join(schema.job, schema.job.c.key == schema.coverage.c.job_key)
         .where(schema.job.c.key == job_key)
     ).one_or_none()
-    return None if row is None else codec.decode_ints(row.data, (row.n_processes, row.n_slices))
+    if row is None:
+        return None
+    begin, end = slice_range(row.n_slices, first, n)
+    return codec.decode_ints(row.data, (row.n_processes, row.n_slices))[:, begin:end]
 
 
 def get_segments(conn: Connection, job_key: int) -> SegmentTable | None:
@@ -387,7 +404,9 @@ def _blocks_between(
 def locked_job(conn: Connection, cluster: str, job_id: str, step: str, uid: int) -> Row[Any]:
     """For loading: the row of a job step that is there, held until the transaction ends."""
     j = schema.job.c
-    columns = (j.key, j.digest, j.fed, j.estimate, j.first_slice, j.slice_ns, j.n_slices, j.detail)
+    columns = (
+        j.key, j.digest, j.fed, j.estimate, j.first_slice, j.slice_ns, j.n_slices, j.detail, j.topology_id, j.partition,
+    )  # fmt: skip
     same = (j.cluster == cluster, j.job_id == job_id, j.step == step, j.uid == uid)
     return conn.execute(select(*columns).where(*same).with_for_update()).one()
 

@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from crosswind.analysis import SERIES, Reduction, Series, job_series
+from crosswind.analysis.series_bands import SeriesBands, series_bands, workers_of
+from crosswind.analysis.timeline import WHOLE, Cut
 from crosswind.db import DatabaseError, details, queries, resources
 from crosswind.db.evaluation import LostTime
 from crosswind.db.queries import JobRow
 
-__all__ = ["Background", "JobFrames", "Loss", "read_background", "read_frames", "read_loss"]
+__all__ = [
+    "Background", "JobFrames", "Loss", "SeriesBands", "read_background", "read_frames", "read_loss", "read_series",
+]  # fmt: skip
 
 _NO_SEGMENTS = "The run has no segments between global collectives, so there is nothing to compare."
 _NOT_STORED = "When time was lost is not stored with this job: crosswind collect --estimate-again finds it."
@@ -24,25 +28,28 @@ _SERIES_METRICS = tuple(dict.fromkeys(metric for series in SERIES for metric in 
 
 @dataclass(frozen=True)
 class JobFrames:
-    """A job's slices. frames: metric -> int64 [process, slice]; covered_ns: [process, slice]; ranks: bool [process]."""
+    """Slices of a job. frames: metric -> int64 [process, slice]; covered_ns: [process, slice]; ranks: bool [process].
+    cut: whether the job goes on before, and behind, these slices.
+    """
 
     frames: dict[str, NDArray[np.int64]]
     covered_ns: NDArray[np.int64]
     hosts: tuple[str, ...]
     ranks: NDArray[np.bool_]
+    cut: Cut = WHOLE
 
     @property
     def workers(self) -> JobFrames:
         """The ranks alone, without the launcher beside them; everything where there are no ranks."""
-        rows = self.ranks if self.ranks.any() else ~self.ranks
+        rows = workers_of(self.ranks)
         hosts = tuple(host for host, kept in zip(self.hosts, rows, strict=True) if kept)
         frames = {name: values[rows] for name, values in self.frames.items()}
-        return JobFrames(frames, self.covered_ns[rows], hosts, self.ranks[rows])
+        return JobFrames(frames, self.covered_ns[rows], hosts, self.ranks[rows], self.cut)
 
     def series(self, series: Series, slice_ns: int) -> NDArray[np.float64]:
         """A series of the whole job, [slice], in its unit: shares are of the workers, totals of all processes."""
         rows = self.workers if series.reduction is Reduction.SHARE else self
-        return job_series(series, rows.frames, rows.covered_ns, slice_ns)
+        return job_series(series, rows.frames, rows.covered_ns, slice_ns, self.cut)
 
 
 @dataclass(frozen=True)
@@ -70,17 +77,45 @@ class Loss:
     why_not: str = ""
 
 
-def read_frames(conn: Connection, job: JobRow, metrics: Collection[str] = _SERIES_METRICS) -> JobFrames:
-    """The job's frames of these metrics; those that are zero everywhere are left out."""
-    frames = {name: frame.values for name, frame in queries.get_frames(conn, job.key, metrics=list(metrics)).items()}
+def read_frames(
+    conn: Connection,
+    job: JobRow,
+    metrics: Collection[str] = _SERIES_METRICS,
+    *,
+    first: int = 0,
+    n: int | None = None,
+) -> JobFrames:
+    """The job's frames of these metrics, without those that are zero in the whole job. first, n: only these slices,
+    counted from the job's first.
+    """
+    found = queries.get_frames(conn, job.key, metrics=list(metrics), first=first, n=n)
     processes = queries.get_processes(conn, job.key)
-    covered = queries.get_covered(conn, job.key)
+    begin, end = queries.slice_range(job.n_slices, first, n)
+    covered = queries.get_covered(conn, job.key, first, n)
     return JobFrames(
-        frames=frames,
-        covered_ns=np.zeros((len(processes), job.n_slices), dtype=np.int64) if covered is None else covered,
+        frames={name: frame.values for name, frame in found.items()},
+        covered_ns=np.zeros((len(processes), end - begin), dtype=np.int64) if covered is None else covered,
         hosts=tuple(process.host for process in processes),
         ranks=np.array([process.rank is not None for process in processes], dtype=np.bool_),
+        cut=(begin > 0, end < job.n_slices),
     )
+
+
+def read_series(
+    conn: Connection, job: JobRow, *, first: int = 0, n: int | None = None, names: Collection[str] | None = None
+) -> dict[str, SeriesBands]:
+    """The series of a job over some of its slices, in page order: those of `names` (default: all) that are not zero in
+    the whole job. first, n: slices, counted from the job's first; default: all. Empty for a job whose slices were
+    pruned.
+    """
+    wanted = [series for series in SERIES if names is None or series.name in names]
+    metrics = {metric for series in wanted for metric in series.metrics}
+    data = read_frames(conn, job, metrics, first=first, n=n)
+    return {
+        series.name: series_bands(series, data.frames, data.covered_ns, data.ranks, job.slice_ns, data.cut)
+        for series in wanted
+        if not data.frames.keys().isdisjoint(series.metrics)
+    }
 
 
 def read_background(conn: Connection, job: JobRow, own: JobFrames) -> list[Background]:

@@ -30,7 +30,6 @@ def load(engine, profile):
 
 def with_launcher(profile):
     """The same with a process beside the ranks that writes a lot and was there for half of the first slice."""
-    n = len(profile.processes)
     launcher = Process("node01", 1, None, "mpirun", 1000, 0, SLICE_NS, "clean")
     row = np.zeros(profile.n_slices, dtype=np.int64)
     covered = row.copy()
