@@ -15,7 +15,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import OperationalError
 
-from crosswind.db import DatabaseError, load_profile, open_database, queries, reading, schema
+from crosswind.db import DatabaseError, access_schema, load_profile, open_database, queries, reading, schema
 from crosswind.db.connection import VERSION_TABLE, writing
 from crosswind.db.partitions import WIDTHS_NS
 from support.profiles import make_lammps
@@ -33,6 +33,7 @@ def test_migrations_build_exactly_the_schema(engine):
         options = {"version_table": VERSION_TABLE, "include_object": belongs}
         context = MigrationContext.configure(conn, opts=options)
         assert "ix_job_duration" in indexes_of(conn, "job")
+        assert access_schema.access_log.metadata is schema.metadata
         assert compare_metadata(context, schema.metadata) == []
 
 
