@@ -19,17 +19,15 @@ from crosswind.collector.errors import SpoolError
 from crosswind.collector.spool import MAX_FILES, STARTING_S, SUFFIXES
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import State
-from crosswind.profile.lifecycle import Machine
+from crosswind.profile.lifecycle import SILENT_SLICES, Machine
 from crosswind.profile.peek import START, Peek, peek
-from crosswind.profile.spool import SpoolFile
 from crosswind.profile.steps import EXHAUSTED
 
-__all__ = ["HIDDEN_SLICES", "QUIET_S", "Entry", "Follower", "Quota", "closed_lately"]
+__all__ = ["QUIET_S", "Entry", "Follower", "Quota"]
 
 QUIET_S = 600.0  # after this long without a sign of life a process of another machine counts as dead
 WATCHED_S = 15.0  # but only when we watched it for so long ourselves
 OVER_S = 10.0  # the same, when the batch system says that its job is over
-HIDDEN_SLICES = 3  # a pid that /proc does not have may be of a PID namespace: so many slices without news tell
 LOG_QUIET_S = 30.0  # a log of short processes may grow until it was left alone for so long
 LATE_NS = 100_000_000  # how long behind a boundary the records of the slice are looked for
 LONGEST_NS = 10 * 10**9  # a file is looked at so often at least: its process may end within a slice of a day
@@ -93,8 +91,10 @@ class Follower:
             return now_ns - max(seen.mtime_ns, entry.news_ns) < LOG_QUIET_S * 1e9
         if seen.state != State.RUNNING or self.machine.has_rebooted(seen):
             return False
-        if self.machine.boot_id and seen.boot_id == self.machine.boot_id:
-            return entry.alive or now_ns - max(entry.news_ns, entry.first_ns) < HIDDEN_SLICES * seen.slice_ns
+        if entry.alive or self.machine.knows_pid(seen):
+            return entry.alive
+        if self.machine.is_of(seen):
+            return now_ns - max(entry.news_ns, entry.first_ns) < SILENT_SLICES * seen.slice_ns
         over = self.batch.is_over(seen.job_id, seen.uid) if seen.job_id else None
         silent_ns = now_ns - max(seen.mtime_ns, entry.news_ns)
         watched_ns = now_ns - max(entry.first_ns, entry.news_ns)
@@ -177,14 +177,6 @@ class Follower:
         entry.alive = self.machine.runs(seen)
         entry.due_ns = _next_due(seen, has_news and entry.alive, now_ns)
         return True
-
-
-def closed_lately(file: SpoolFile) -> bool:
-    """Whether a process of this machine that /proc does not have closed a slice a moment ago: it may live in a PID
-    namespace, whose pids are other ones. A file that says it will be closed in future proves nothing.
-    """
-    silent_ns = time.time_ns() - int(file.slices.end_ns.max(initial=file.start.real_ns))
-    return -file.slice_ns < silent_ns < HIDDEN_SLICES * file.slice_ns
 
 
 def _next_due(seen: Peek, has_news: bool, now_ns: int) -> int:

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from crosswind.collector.agent.load import collect_nodes
 from crosswind.collector.claim import Claims, recover
-from crosswind.collector.follow import QUIET_S, closed_lately
+from crosswind.collector.follow import QUIET_S
 from crosswind.collector.loading import (
     NO_ESTIMATE,
     CollectReport,
@@ -69,10 +69,11 @@ def collect_once(
         for number, (key, members) in enumerate(steps.items()):
             if progress:
                 progress(number, len(steps), name_of(key))
-            if not any(_may_run(file, machine) for file in members):
+            running = [file.path for file in members if _may_run(file, machine)]
+            if not running:
                 look.load_finished([Path(file.path) for file in members])
             elif include_running:
-                look.load_running(members)
+                look.load_running(members, running)
             else:
                 look.report.running.append(name_of(key))
     nodes = collect_nodes(spools, engine, cluster=cluster)
@@ -108,7 +109,8 @@ def _may_run(file: File, machine: Machine) -> bool:
     """Whether a process may still write to its file: /proc tells on its own machine; elsewhere a sign of life does."""
     if isinstance(file, ShortLog) or file.state != State.RUNNING or machine.has_rebooted(file):
         return False
-    if file.boot_id == machine.boot_id:
-        return machine.runs(file) or closed_lately(file)
+    now_ns = time.time_ns()
+    if machine.is_of(file):
+        return machine.seems_to_run(file, now_ns)
     last_ns = max(file.mtime_ns, int(file.slices.end_ns.max(initial=0)))
-    return time.time_ns() - last_ns < QUIET_S * 1e9
+    return now_ns - last_ns < QUIET_S * 1e9

@@ -120,6 +120,7 @@ struct xw_spool_header {
     struct xw_chunk chunk[XW_MAX_CHUNKS];
 
     char omp_num_threads[32]; /* OMP_NUM_THREADS as the process found it, such as "4" or "4,2"; empty: not set */
+    uint64_t pid_namespace;   /* inode of /proc/self/ns/pid: where `pid` counts; 0: not known */
 };
 
 /* What one wrapper counts into. */

@@ -1,6 +1,7 @@
 #include "spool_header.h"
 
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <sys/utsname.h>
 
 #include "counters.h"
@@ -25,11 +26,20 @@ uint64_t xw_start_ticks(void)
     return xw_proc_stat_field(text, text + xw_proc_read(AT_FDCWD, "/proc/self/stat", text, sizeof text), START_TIME);
 }
 
+/* Which PID namespace the process is in: the inode of its file, 0 if there is no such file. Nothing is opened. */
+static uint64_t pid_namespace(void)
+{
+    struct statx x;
+    const long result = xw_syscall(SYS_statx, AT_FDCWD, "/proc/self/ns/pid", 0, STATX_INO, &x);
+    return xw_failed(result) ? 0 : x.stx_ino;
+}
+
 static void identify(struct xw_spool_header *header, const struct xw_config *config)
 {
     header->pid = (uint32_t)xw_syscall(SYS_getpid);
     header->parent_pid = (uint32_t)xw_syscall(SYS_getppid);
     header->uid = (uint32_t)xw_syscall(SYS_geteuid);
+    header->pid_namespace = pid_namespace();
     header->rank = config->rank;
     read_line("/proc/sys/kernel/random/boot_id", header->boot_id, sizeof header->boot_id);
     struct utsname names;

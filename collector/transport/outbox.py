@@ -19,7 +19,6 @@ from pathlib import Path
 
 from crosswind.collector.agent.nodefile import NODE_SUFFIX
 from crosswind.collector.claim import Claim, own_folder, recover
-from crosswind.collector.follow import closed_lately
 from crosswind.collector.spool import find_spools
 from crosswind.collector.transport.bundle import BUNDLE_SUFFIX, MAX_BUNDLE, MAX_FILES, UNFINISHED, pack
 from crosswind.profile.errors import FormatError
@@ -116,9 +115,12 @@ def _finished_steps(spool: Path, machine: Machine) -> list[list[Path]]:
 def _may_grow(seen: Peek, machine: Machine) -> bool:
     if seen.is_log:
         return time.time() - seen.mtime_ns * 1e-9 < LOG_QUIET_S
-    if seen.state != State.RUNNING or seen.boot_id != machine.boot_id:
+    if seen.state != State.RUNNING or not machine.is_of(seen):
         return False
-    return machine.runs(seen) or any(closed_lately(f) for f in read_spools([seen.path])[0] if isinstance(f, SpoolFile))
+    if machine.knows_pid(seen):
+        return machine.runs(seen)
+    files, _ = read_spools([seen.path])
+    return any(machine.seems_to_run(file, time.time_ns()) for file in files if isinstance(file, SpoolFile))
 
 
 def _ended_node_files(spool: Path) -> list[Path]:

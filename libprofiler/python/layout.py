@@ -103,7 +103,8 @@ HEADER = np.dtype(
         ("n_chunks", "<u4"),
         ("reserved", "<u4"),
         ("chunk", CHUNK, (MAX_CHUNKS,)),
-        ("omp_num_threads", "S32"),  # zeros in files of older libraries
+        ("omp_num_threads", "S32"),  # this and what follows: zeros in files of older libraries
+        ("pid_namespace", "<u8"),
     ],
     align=True,
 )

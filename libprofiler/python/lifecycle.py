@@ -16,8 +16,9 @@ from crosswind.profile.peek import Peek
 from crosswind.profile.short import ShortLog
 from crosswind.profile.spool import SpoolFile
 
-__all__ = ["Ending", "Machine", "endings"]
+__all__ = ["SILENT_SLICES", "Ending", "Machine", "endings"]
 
+SILENT_SLICES = 3  # so many without a record tell that a process is gone for which /proc cannot be asked
 
 @dataclass(frozen=True)
 class Ending:
@@ -30,11 +31,14 @@ class Ending:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine that reads: the processes of its own boot are the ones it can look for. host: as uname says it."""
+    """The machine that reads: the processes of its own boot are the ones it can look for. host: as uname says it.
+    pid_namespace: the one whose processes /proc has, as in spool files.
+    """
 
     boot_id: str
     proc: Path = Path("/proc")
     host: str = ""
+    pid_namespace: int = 0
 
     @classmethod
     def this(cls) -> Machine:
@@ -43,22 +47,49 @@ class Machine:
             boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         except OSError:
             boot_id = ""
-        return cls(boot_id, host=os.uname().nodename)
+        try:
+            pid_namespace = Path("/proc/self/ns/pid").stat().st_ino
+        except OSError:
+            pid_namespace = 0
+        return cls(boot_id, host=os.uname().nodename, pid_namespace=pid_namespace)
 
     def has_rebooted(self, file: SpoolFile | Peek) -> bool:
         """Whether the file is of an earlier boot of this machine: its process is gone for certain."""
         known = self.boot_id and file.boot_id and self.host not in ("", "localhost", "(none)")
         return bool(known) and file.host == self.host and file.boot_id != self.boot_id
 
+    def is_of(self, file: SpoolFile | Peek) -> bool:
+        """Whether the file is of a process of this machine and boot, of whatever PID namespace."""
+        return bool(self.boot_id) and file.boot_id == self.boot_id
+
+    def knows_pid(self, file: SpoolFile | Peek) -> bool:
+        """Whether /proc here tells for certain if the process of the file runs: its pid is of the same PID namespace.
+        Libraries that are older than the field do not say theirs.
+        """
+        return self.is_of(file) and file.pid_namespace == self.pid_namespace != 0
+
     def runs(self, file: SpoolFile | Peek) -> bool:
-        """Whether the process that wrote the file is still there. False for processes of other machines and boots."""
-        if not self.boot_id or file.boot_id != self.boot_id:
+        """Whether /proc has the process that wrote the file. It never has those of other machines, boots and PID
+        namespaces.
+        """
+        elsewhere = self.pid_namespace and file.pid_namespace and file.pid_namespace != self.pid_namespace
+        if elsewhere or not self.is_of(file):
             return False
         try:
             words = (self.proc / str(file.pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
             return words[0] not in "ZX" and (not file.start_ticks or int(words[19]) == file.start_ticks)
         except (OSError, ValueError, IndexError):
             return False
+
+    def seems_to_run(self, file: SpoolFile, now_ns: int) -> bool:
+        """Whether a process of this machine runs: /proc tells, or, of one in another PID namespace, that it closed a
+        slice a moment ago. now_ns: UTC. A file that says it will be closed in future proves nothing.
+        """
+        in_proc = self.runs(file)
+        if in_proc or self.knows_pid(file) or not self.is_of(file):
+            return in_proc
+        silent_ns = now_ns - int(file.slices.end_ns.max(initial=file.start.real_ns))
+        return -file.slice_ns < silent_ns < SILENT_SLICES * file.slice_ns
 
 
 def endings(
@@ -110,9 +141,9 @@ def _successors(files: Sequence[SpoolFile], logs: Sequence[ShortLog]) -> dict[in
 
     The next image may have left a file of its own or, if it was short, a record in a log.
     """
-    images: dict[tuple[str, str, int, int], list[int]] = {}
+    images: dict[tuple[str, str, int, int, int], list[int]] = {}
     for i, f in enumerate(files):
-        images.setdefault((f.boot_id, f.host, f.pid, f.start_ticks), []).append(i)
+        images.setdefault((f.boot_id, f.host, f.pid_namespace, f.pid, f.start_ticks), []).append(i)
     following: dict[int, int] = {}
     for numbers in images.values():
         numbers.sort(key=lambda i: files[i].start.real_ns)

@@ -36,7 +36,7 @@ START = Cursor()
 @dataclass(frozen=True)
 class Peek:
     """What the header page says, and where the committed slices end. owner_uid, size, mtime_ns, device, inode: of the
-    file that was opened, never of its name. is_log: the log of a step's short processes.
+    file that was opened, never of its name. is_log: the log of a step's short processes. pid_namespace: see SpoolFile.
     """
 
     path: str
@@ -48,6 +48,7 @@ class Peek:
     owner_uid: int
     state: State
     pid: int
+    pid_namespace: int
     parent_pid: int
     start_ticks: int
     start: Instant
@@ -106,6 +107,7 @@ def _peek(handle: int, path: str | os.PathLike[str], since: Cursor, follow: bool
         owner_uid=status.st_uid,
         state=State(header["state"]),
         pid=int(header["pid"]),
+        pid_namespace=int(header["pid_namespace"]),
         parent_pid=int(header["parent_pid"]),
         start_ticks=int(header["start_ticks"]),
         start=header_instant(header["start"]),

@@ -50,6 +50,7 @@ class RunningCall:
 class SpoolFile:
     """What one process wrote.
 
+    pid_namespace: inode of the PID namespace that the pid is of, 0 if unknown.
     tick_hz: ticks per second, 0.0 if unknown (times are dropped then). end: None unless the process ended by itself.
     groups, functions: int64 [n, 4], the counters of all threads: calls, bytes out, bytes in, ticks. words: int64 [n],
     theirs too, in the order of the table. files: uint64 [n], a word for each file that it read or wrote
@@ -63,6 +64,7 @@ class SpoolFile:
     table: Table
     state: State
     pid: int
+    pid_namespace: int
     parent_pid: int
     uid: int
     rank: int | None
@@ -129,6 +131,7 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         table=table,
         state=State(header["state"]),
         pid=int(header["pid"]),
+        pid_namespace=int(header["pid_namespace"]),
         parent_pid=int(header["parent_pid"]),
         uid=int(header["uid"]),
         rank=int(header["rank"]) if header["rank"] >= 0 else None,

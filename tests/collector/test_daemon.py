@@ -26,6 +26,7 @@ from support.spools import SLICE_NS, Short, SpoolBuilder
 
 METRIC = f"{CALLS}_calls"
 NOW_SLICE = time.time_ns() // SLICE_NS
+OWN_PIDS = Path("/proc/self/ns/pid").stat().st_ino  # the PID namespace of this process
 
 
 class Clock:
@@ -250,17 +251,31 @@ class TestTheEnd:
         daemon.look()
         assert self.loaded(engine) == {"1001": "killed"}
 
-    def test_soon_when_the_pid_belongs_to_another_process_now(self, grow, engine, daemon, clock):
-        grow(start_ticks=1).grow(NOW_SLICE - 10, 5)
+    def test_at_once_when_the_pid_belongs_to_another_process_now(self, grow, engine, daemon):
+        grow(start_ticks=1, pid_namespace=OWN_PIDS).grow(NOW_SLICE - 10, 5)
+        daemon.look()
+        assert self.loaded(engine) == {"1001": "killed"}
+
+    @pytest.mark.parametrize("namespace", [OWN_PIDS + 1, 0], ids=["of another", "of a library that did not say"])
+    def test_soon_where_proc_has_other_pids(self, grow, engine, daemon, clock, namespace):
+        grow(start_ticks=1, pid_namespace=namespace).grow(NOW_SLICE - 10, 5)
         daemon.look()
         assert self.loaded(engine) == {"1001": "running"}
         clock.wait(3 * SLICE_NS / 1e9 + 1)
         daemon.look()
         assert self.loaded(engine) == {"1001": "killed"}
 
-    def test_not_while_a_process_that_proc_does_not_have_closes_slices(self, grow, engine, daemon, clock):
+    def test_of_another_namespace_whatever_runs_here_under_its_pid(self, grow, engine, daemon, clock):
+        grow(pid_namespace=OWN_PIDS + 1).grow(NOW_SLICE - 10, 5)
+        daemon.look()
+        clock.wait(3 * SLICE_NS / 1e9 + 1)
+        daemon.look()
+        assert self.loaded(engine) == {"1001": "killed"}
+
+    @pytest.mark.parametrize("namespace", [OWN_PIDS + 1, 0], ids=["of another", "of a library that did not say"])
+    def test_not_while_a_process_that_proc_does_not_have_closes_slices(self, grow, engine, daemon, clock, namespace):
         """It lives in a PID namespace: its pid is not that of /proc here."""
-        process = grow(pid=2**22 + 1)
+        process = grow(pid=2**22 + 1, pid_namespace=namespace)
         for i in range(5):
             process.grow(NOW_SLICE - 10 + i, 5)
             daemon.look()

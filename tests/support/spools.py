@@ -32,6 +32,7 @@ START_NS = FIRST_SLICE * SLICE_NS
 HZ = 2_000_000_000  # ticks per second of the made-up machine
 START_TICK = 10**12
 N_CHUNKS_AT = 760  # offset of n_chunks in the header
+BEHIND_CHUNKS_AT = 2304  # of what follows the chunk table
 BOOTED_NS = 10**18  # CLOCK_MONOTONIC at START_NS
 
 FUNCTIONS = (("read", "posix"), ("write", "posix"), ("fwrite", "stdio"), ("MPI_Send", "mpi"), ("MPI_Allreduce", "mpi"))
@@ -235,6 +236,8 @@ class SpoolBuilder:
     step_id: str = "0"
     mpi: str = ""
     counters: str = ""
+    omp_num_threads: str = ""
+    pid_namespace: int = 0
     files: Sequence[int] = ()
     rows: Sequence[Row] = ()
     blocks: Sequence[bytes] = ()
@@ -297,6 +300,8 @@ class SpoolBuilder:
         texts = (self.boot_id, self.host, self.exe, self.job_id, self.step_id, self.mpi, self.counters)
         header += struct.pack("<40s64s64s64s64s64s128s", *(t.encode() for t in texts))
         header += struct.pack("<II", len(entries), 0) + b"".join(entries)
+        header += bytes(BEHIND_CHUNKS_AT - len(header))
+        header += struct.pack("<32sQ", self.omp_num_threads.encode(), self.pid_namespace)
         return header + bytes(PAGE - len(header)) + body
 
     def tick_at(self, passed_ns: int) -> int:
