@@ -1,17 +1,22 @@
 """The one table that says which metric feeds which shared resource, and a job's share of a resource.
 
 A resource is what jobs meet on. Its name is a string: the kind alone where the whole system shares it (`fs:net`,
-`net`), the kind and the host where the processes of one node share it (`fs:disk@HOST`, `mem@HOST`, `cpu@HOST`).
+`net`), the kind and the place where some share it: the processes of one node (`fs:disk@HOST`, `mem@HOST`, `cpu@HOST`),
+those of the nodes plugged into one switch (`net:switch@SWITCH`), the jobs of one partition (`partition@PARTITION`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEEDS", "metrics_of", "resource_names", "rows_of", "share_of", "split"]
+__all__ = [
+    "FEEDS", "NOWHERE", "PLACED", "UNPLACED", "Place", "Placement", "metrics_of", "resource_names", "rows_of",
+    "rows_of_kind", "share_of", "split",
+]  # fmt: skip
 
 _MPI_TRAFFIC = ("mpi_p2p", "mpi_coll_one_to_all", "mpi_coll_all_to_one", "mpi_coll_all_to_all", "mpi_rma")
 
@@ -29,27 +34,54 @@ def _file_traffic(file_class: str) -> tuple[str, ...]:
     return (*moved, f"posix_{file_class}_sync_calls", f"posix_{file_class}_meta_calls")
 
 
+_NETWORK = (
+    *(f"{group}_{unit}" for group in _MPI_TRAFFIC for unit in ("bytes_out", "bytes_in", "calls")),
+    *_file_traffic("sock")[:8],
+)
 # Times spent in calls are no load on a resource but its effect, so no time but CPU time is here. A job remembers which
 # rows it was added under (job.fed), so that a row can be added or dropped without harm to what is already summed.
 FEEDS: dict[str, tuple[str, ...]] = {
     "fs:net": _file_traffic("net"),
     "fs:disk": _file_traffic("disk"),
-    "net": (
-        *(f"{group}_{unit}" for group in _MPI_TRAFFIC for unit in ("bytes_out", "bytes_in", "calls")),
-        *_file_traffic("sock")[:8],
-    ),
+    "net": _NETWORK,
+    "net:switch": _NETWORK,
+    "partition": (*_file_traffic("net"), *_NETWORK, "cpu_time"),
     "mem": ("rss", "faults_minor", "faults_major", *_file_traffic("mem")[:8]),
     "cpu": ("cpu_time", "run_delay", "ctx_involuntary", "hw_instructions", "hw_flops", "hw_cycles"),
 }
 _PER_HOST = frozenset({"fs:disk", "mem", "cpu"})
+PLACED = frozenset({"net:switch", "partition"})  # kinds that need more than a process's host: see Place
+_WITH_PLACE = _PER_HOST | PLACED
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a job is, beside the hosts of its processes. switches: by host the switch that it is plugged into, as far
+    as that is known; partition: of the batch system, "" where it is not known.
+    """
+
+    switches: Mapping[str, str] = field(default_factory=dict)
+    partition: str = ""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A place, and by which version of the topology (schema.topology) it is known; None: there was none."""
+
+    topology_id: int | None
+    place: Place
+
+
+NOWHERE = Place()
+UNPLACED = Placement(None, NOWHERE)
 
 
 def split(resource: str) -> tuple[str, str]:
-    """Kind and host ("" where the whole system shares it) of a resource's name. Raises KeyError for an unknown one."""
-    kind, at, host = resource.partition("@")
-    if kind not in FEEDS or bool(host) != (kind in _PER_HOST) or bool(at) != bool(host):
+    """Kind and place ("" where the whole system shares it) of a resource's name. Raises KeyError for an unknown one."""
+    kind, at, place = resource.partition("@")
+    if kind not in FEEDS or bool(place) != (kind in _WITH_PLACE) or bool(at) != bool(place):
         raise KeyError(f"no shared resource is named {resource!r}")
-    return kind, host
+    return kind, place
 
 
 def metrics_of(resource: str) -> tuple[str, ...]:
@@ -57,20 +89,38 @@ def metrics_of(resource: str) -> tuple[str, ...]:
     return FEEDS[split(resource)[0]]
 
 
-def resource_names(kind: str, hosts: Sequence[str]) -> list[str]:
+def resource_names(kind: str, hosts: Sequence[str], place: Place = NOWHERE) -> list[str]:
     """All resources of a kind on which processes on these hosts (one per process, or distinct) can meet."""
-    return [f"{kind}@{host}" for host in dict.fromkeys(hosts)] if kind in _PER_HOST else [kind]
+    if kind not in _WITH_PLACE:
+        return [kind]
+    places = (_place_in(kind, host, place) for host in dict.fromkeys(hosts))
+    return [f"{kind}@{name}" for name in dict.fromkeys(places) if name]
 
 
-def rows_of(resource: str, hosts: Sequence[str]) -> NDArray[np.intp]:
+def rows_of(resource: str, hosts: Sequence[str], place: Place = NOWHERE) -> NDArray[np.intp]:
     """Which processes use a resource: indices into hosts, the host of each process."""
-    host = split(resource)[1]
-    return np.array([i for i, h in enumerate(hosts) if not host or h == host], dtype=np.intp)
+    kind, name = split(resource)
+    return np.array([i for i, h in enumerate(hosts) if not name or _place_in(kind, h, place) == name], dtype=np.intp)
 
 
-def share_of(resource: str, values: NDArray[np.int64], hosts: Sequence[str]) -> NDArray[np.int64]:
+def rows_of_kind(kind: str, hosts: Sequence[str], place: Place = NOWHERE) -> NDArray[np.intp]:
+    """Which processes use any resource of a kind. None uses two."""
+    everywhere = kind not in _WITH_PLACE
+    return np.array([i for i, h in enumerate(hosts) if everywhere or _place_in(kind, h, place)], dtype=np.intp)
+
+
+def share_of(
+    resource: str, values: NDArray[np.int64], hosts: Sequence[str], place: Place = NOWHERE
+) -> NDArray[np.int64]:
     """A job's own share of a resource's sum: int64 [slice] from values [process, slice] and the host of each process.
 
     Subtracting it from the background of the same slices leaves what all other jobs did.
     """
-    return values[rows_of(resource, hosts)].sum(axis=0, dtype=np.int64)
+    return values[rows_of(resource, hosts, place)].sum(axis=0, dtype=np.int64)
+
+
+def _place_in(kind: str, host: str, place: Place) -> str:
+    """Which resource of a kind with a place a process on a host uses; "" where that is not known."""
+    if kind == "net:switch":
+        return place.switches.get(host, "")
+    return place.partition if kind == "partition" else host

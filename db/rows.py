@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.db import codec, resources
+from crosswind.db.resources import UNPLACED, Place, Placement
 from crosswind.profile.model import Clock, Column, Job, Process, Profile
 
 __all__ = ["Frame", "Rows", "profile_of", "rows_of", "shares_of", "state_of"]
@@ -50,7 +51,7 @@ class Rows:
     digest: str
 
 
-def rows_of(profile: Profile, cluster: str) -> Rows:
+def rows_of(profile: Profile, cluster: str, placement: Placement = UNPLACED) -> Rows:
     """The rows of a checked profile (see limits.check_profile)."""
     partial = profile.partial if profile.partial.size else np.zeros(len(profile.processes), dtype=np.bool_)
     processes = [
@@ -61,7 +62,7 @@ def rows_of(profile: Profile, cluster: str) -> Rows:
         {"name": name, "is_mpi": name in profile.mpi_functions, "data": codec.encode_ints(values)}
         for name, values in sorted(profile.functions.items())
     ]
-    job = _job_row(profile, cluster)
+    job = _job_row(profile, cluster, placement)
     hosts = [p.host for p in profile.processes]
     rows = Rows(
         job=job,
@@ -76,7 +77,9 @@ def rows_of(profile: Profile, cluster: str) -> Rows:
         ],
         coverage=codec.encode_ints(profile.covered_ns),
         segments=None if profile.segments is None else codec.encode_segments(profile.segments),
-        resources=sorted(name for kind in job["fed"] for name in resources.resource_names(kind, hosts)),
+        resources=sorted(
+            name for kind in job["fed"] for name in resources.resource_names(kind, hosts, placement.place)
+        ),
         digest="",
     )
     return replace(rows, digest=_digest(rows))
@@ -121,15 +124,17 @@ def profile_of(
     )  # fmt: skip
 
 
-def shares_of(profile: Profile, fed: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], NDArray[np.int64]]:
+def shares_of(
+    profile: Profile, fed: Mapping[str, Sequence[str]], place: Place = resources.NOWHERE
+) -> dict[tuple[str, str], NDArray[np.int64]]:
     """What a profile adds to the background: per (resource, metric) an int64 [slice]. fed: {kind: [metrics]}, see
     fed_by.
     """
     hosts = [p.host for p in profile.processes]
     return {
-        (name, metric): resources.share_of(name, profile.slices[metric], hosts)
+        (name, metric): resources.share_of(name, profile.slices[metric], hosts, place)
         for kind, metrics in fed.items()
-        for name in resources.resource_names(kind, hosts)
+        for name in resources.resource_names(kind, hosts, place)
         for metric in metrics
     }
 
@@ -140,7 +145,7 @@ def state_of(processes: Sequence[Process]) -> str:
     return next((state for state in ("running", "killed") if state in states), "finished")
 
 
-def _job_row(profile: Profile, cluster: str) -> dict[str, Any]:
+def _job_row(profile: Profile, cluster: str, placement: Placement) -> dict[str, Any]:
     job = asdict(profile.job)
     return {
         "cluster": cluster,
@@ -152,19 +157,23 @@ def _job_row(profile: Profile, cluster: str) -> dict[str, Any]:
         "slice_ns": profile.slice_ns,
         "first_slice": profile.first_slice,
         "n_slices": profile.n_slices,
-        "fed": _fed_by(profile),
+        "fed": _fed_by(profile, placement.place),
+        "topology_id": placement.topology_id,
+        "partition": placement.place.partition,
         "clock": asdict(profile.clock),
         "lost": dict(sorted(profile.lost.items())),
         "dropped_files": [list(pair) for pair in sorted(profile.dropped_files)],
     }
 
 
-def _fed_by(profile: Profile) -> dict[str, list[str]]:
+def _fed_by(profile: Profile, place: Place) -> dict[str, list[str]]:
     """Per kind of resource the metrics that it gets from this profile: those in the table that are not zero
     everywhere.
     """
     used = {name for name, values in profile.slices.items() if values.any()}
-    fed = {kind: [m for m in metrics if m in used] for kind, metrics in resources.FEEDS.items()}
+    hosts = [p.host for p in profile.processes]
+    kinds = [kind for kind in resources.FEEDS if resources.resource_names(kind, hosts, place)]
+    fed = {kind: [m for m in resources.FEEDS[kind] if m in used] for kind in kinds}
     return {kind: metrics for kind, metrics in fed.items() if metrics}
 
 

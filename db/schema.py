@@ -16,6 +16,8 @@ Frames and background have no foreign keys: PostgreSQL keeps them in partitions 
 lock on any other table (crosswind.db.partitions).
 
     event     what happened that jobs may have felt
+    topology 1---* topology_host      one version of a cluster's tree of switches: job.topology_id says by which
+                                      version a job's share of the background of its switches was summed up
 
 Times are UTC ns. Text and JSON never hold application data, only what docs/format.md lists.
 """
@@ -58,6 +60,8 @@ __all__ = [
     "process",
     "resource",
     "segments",
+    "topology",
+    "topology_host",
     "total",
 ]
 
@@ -128,6 +132,8 @@ job = Table(
     Column("interference_pct", Float),  # of the estimate, for sorting
     Column("digest", Text, nullable=False),  # of everything that was loaded
     Column("detail", Boolean, nullable=False, server_default=true()),  # false: slices and segments were pruned
+    Column("topology_id", BigInteger),  # the version of the topology when it was first loaded; null: there was none
+    Column("partition", Text, nullable=False, server_default=""),  # of the batch system, as known then; "": it was not
     UniqueConstraint("cluster", "job_id", "step", "uid"),
     Index(None, "start_ns"),
     Index(None, "end_ns"),
@@ -248,6 +254,24 @@ node_frame = Table(
     Column("metric_id", _Id, ForeignKey("metric.id"), primary_key=True),
     Column("instances", JSON, nullable=False),  # devices, disks, targets, ...; [""]: of the whole node
     Column("data", LargeBinary, nullable=False),  # [instance, BLOCK], GAP where nothing is known
+)
+
+topology = Table(
+    "topology",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("cluster", Text, nullable=False),
+    Column("since_ns", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),
+    Index(None, "cluster"),
+)
+
+topology_host = Table(
+    "topology_host",
+    metadata,
+    Column("topology_id", _Id, ForeignKey("topology.id", ondelete="CASCADE"), primary_key=True),
+    Column("host", Text, primary_key=True),
+    Column("switches", JSON, nullable=False),  # above it, the one it is plugged into first
 )
 
 event = Table(

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Row, bindparam, delete, insert, update
 
-from crosswind.db import codec, names, queries, schema
+from crosswind.db import codec, names, queries, schema, topology
 from crosswind.db.background import blocks_of
-from crosswind.db.connection import writing
+from crosswind.db.connection import reading, writing
 from crosswind.db.evaluation import Evaluation, lost_time_row
 from crosswind.db.limits import check_profile, check_text
 from crosswind.db.names import batches, insert_missing
 from crosswind.db.partitions import make_partitions
 from crosswind.db.queries import BlockKey
+from crosswind.db.resources import Place, Placement
 from crosswind.db.rows import Rows, rows_of, shares_of
 from crosswind.db.union import union
 from crosswind.profile.model import Column, Profile
@@ -61,14 +62,16 @@ def load_profile(
     """
     check_text(cluster)
     check_profile(profile)
-    rows = rows_of(profile, cluster)
-    changes = _contribution(profile, rows.job["fed"])
+    with reading(engine) as conn:
+        placement = topology.new_placement(conn, cluster, _step_of(profile), _hosts(profile))
+    rows = rows_of(profile, cluster, placement)
+    changes = _contribution(profile, rows.job["fed"], placement.place)
     make_partitions(engine, "frame", {_start_ns(rows)})
     make_partitions(engine, "background", {start_ns for _, _, start_ns, _ in changes})
     with writing(engine) as conn:
         key = _insert_job(conn, rows)
         if key is None:
-            return _merge(conn, profile, rows, changes, evaluation)
+            return _merge(conn, profile, rows, changes, placement, evaluation)
         _write(conn, key, rows, changes)
         _write_evaluation(conn, key, evaluation)
         return LoadResult(key, True, profile.n_slices)
@@ -86,10 +89,19 @@ def store_evaluation(engine: Engine, job_key: int, evaluation: Evaluation | None
 
 
 def _merge(
-    conn: Connection, profile: Profile, rows: Rows, changes: _Changes, evaluation: Evaluation | None
+    conn: Connection,
+    profile: Profile,
+    rows: Rows,
+    changes: _Changes,
+    placement: Placement,
+    evaluation: Evaluation | None,
 ) -> LoadResult:
-    """Bring a profile together with what is there of its job step."""
+    """Bring a profile together with what is there of its job step. placement: by which rows and changes were made."""
     held = queries.locked_job(conn, *_identity(rows))
+    if (held.topology_id, held.partition) != (placement.topology_id, placement.place.partition):  # loaded meanwhile
+        placement = topology.held_placement(conn, held.topology_id, held.partition, _hosts(profile))
+        rows = rows_of(profile, rows.job["cluster"], placement)
+        changes = _contribution(profile, rows.job["fed"], placement.place)
     if held.digest == rows.digest:
         differs = evaluation is not None and not _is_stored(conn, held, evaluation)
         if differs:
@@ -103,13 +115,14 @@ def _merge(
     if both is old:
         return LoadResult(held.key, False, old.n_slices)
     is_joined = both.segments is not profile.segments and both.segments is not old.segments
+    where = topology.held_placement(conn, held.topology_id, held.partition, _hosts(old) | _hosts(profile))
     if both is not profile:
         check_profile(both)
-        rows = rows_of(both, rows.job["cluster"])
+        rows = rows_of(both, rows.job["cluster"], where)
         if rows.digest == held.digest:  # a part that is there already; who loaded it may have died before the estimate
             return LoadResult(held.key, False, old.n_slices, is_joined and held.estimate is None)
-        changes = _contribution(both, rows.job["fed"])
-    for block, values in _contribution(old, held.fed).items():
+        changes = _contribution(both, rows.job["fed"], where.place)
+    for block, values in _contribution(old, held.fed, where.place).items():
         changes[block] = changes.get(block, 0) - values
     frames = schema.frame.c
     conn.execute(
@@ -132,12 +145,22 @@ def _identity(rows: Rows) -> tuple[str, str, str, int]:
     return rows.job["cluster"], rows.job["job_id"], rows.job["step"], rows.job["uid"]
 
 
-def _contribution(profile: Profile, fed: Mapping[str, Sequence[str]]) -> _Changes:
-    """What a job has in the background. fed: which metrics it fed to which kind of resource when it was loaded."""
+def _step_of(profile: Profile) -> tuple[str, str, int]:
+    return profile.job.id, profile.job.step, profile.job.uid
+
+
+def _hosts(profile: Profile) -> set[str]:
+    return {process.host for process in profile.processes}
+
+
+def _contribution(profile: Profile, fed: Mapping[str, Sequence[str]], place: Place) -> _Changes:
+    """What a job has in the background. fed, place: which metrics it fed to which kind of resource, and where it was,
+    when it was loaded.
+    """
     columns = {c.name: c for c in profile.columns}
     return {
         (resource, columns[metric], block * schema.BLOCK * profile.slice_ns, profile.slice_ns): values
-        for (resource, metric), share in shares_of(profile, fed).items()
+        for (resource, metric), share in shares_of(profile, fed, place).items()
         for block, values in blocks_of(share, profile.first_slice)
     }
 

@@ -13,6 +13,7 @@ from crosswind.tools.collect_daemon import run_daemon
 from crosswind.tools.database import db_option
 from crosswind.tools.evaluation import evaluate, evaluate_again
 from crosswind.tools.output import one_line, step
+from crosswind.tools.topology import store_topology_file
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -46,6 +47,11 @@ __all__ = ["collect_command"]
     help="Directory into which batch/slurm/job_event.sh writes.",
 )
 @click.option("--slurm-queue", type=click.FloatRange(min=1), help="Ask squeue every so many seconds, too.")
+@click.option(
+    "--topology",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Slurm's topology.conf: which switch each node is plugged into.",
+)
 @click.option("--estimate-again", is_flag=True, help="First make the estimates of all jobs in the database anew.")
 @click.option("--json", "as_json", is_flag=True, help="With --once: print what was done as JSON.")
 @click.pass_context
@@ -62,6 +68,7 @@ def collect_command(
     delete: bool,
     slurm_events: Path | None,
     slurm_queue: float | None,
+    topology: Path | None,
     estimate_again: bool,
     as_json: bool,
 ) -> None:
@@ -76,11 +83,13 @@ def collect_command(
     """
     from crosswind.db.connection import open_database
 
-    if not (profiles or spools or estimate_again or slurm_events or slurm_queue):
+    if not (profiles or spools or estimate_again or slurm_events or slurm_queue or topology):
         raise click.UsageError("nothing to collect: name a directory with --spool, or .xwp files")
     if as_json and spools and not once:
         raise click.UsageError("--json goes with --once: the daemon logs key=value lines on stderr")
     engine = open_database(db)
+    if topology is not None:
+        store_topology_file(engine, topology)
     if estimate_again:
         _estimate_again(engine)
     refused = _load_files(engine, profiles, as_json)

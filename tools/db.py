@@ -13,6 +13,7 @@ import click
 
 from crosswind.tools.database import db_option
 from crosswind.tools.output import one_line, print_json, print_table, si, step
+from crosswind.tools.topology import store_topology_file
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -164,6 +165,21 @@ def vacuum_command(db: str) -> None:
     with step("vacuuming the database"):
         vacuum(engine)
     click.echo(f"{si(before, 'B')} before, {si(get_info(engine).n_bytes, 'B')} now")
+
+
+@db_command.command("topology")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--cluster", default="", help="Cluster, where several share the database.")
+@db_option(required=True)
+def topology_command(file: Path, cluster: str, db: str) -> None:
+    """Say which switch each node is plugged into: FILE is Slurm's topology.conf, or written like it.
+
+    Jobs loaded from now on are summed up per switch; those that are there stay where they were.
+
+    \b
+    Example: crosswind db topology /etc/slurm/topology.conf --db sqlite:///crosswind.db
+    """
+    click.echo(store_topology_file(_open(db), file, cluster))
 
 
 @db_command.command("event")

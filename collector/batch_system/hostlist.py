@@ -37,7 +37,7 @@ def _numbers(text: str) -> list[str]:
         if not match:
             raise ValueError(f"this is no range of numbers: {text[:80]!r}")
         first, last = match[1], match[2] or match[1]
-        if int(last) - int(first) >= MAX_HOSTS:
+        if len(out) + int(last) - int(first) >= MAX_HOSTS:
             raise ValueError(f"more than {MAX_HOSTS} nodes: {text[:80]!r}")
         out += (f"{number:0{len(first)}d}" for number in range(int(first), int(last) + 1))
     return out
