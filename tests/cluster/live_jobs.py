@@ -67,17 +67,11 @@ class Site:
             frames = queries.get_frames(conn, found[0].key, {"posix_disk_write_bytes"})
         return sum(int(frame.values.sum()) for frame in frames.values())
 
-    @staticmethod
-    def _child_of(pid: int) -> int:
-        """The collector that an nsenter waits for; 0: it is the collector itself."""
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return int(children[0]) if children and Path(f"/proc/{pid}/comm").read_text() == "nsenter\n" else 0
-
     def end(self) -> None:
         """Stop the collectors cleanly; only those whose node died may have died."""
         for collector in self.collectors:
             if collector.poll() is None:
-                os.kill(self._child_of(collector.pid) or collector.pid, signal.SIGTERM)
+                os.kill(Cluster.child_of(collector.pid), signal.SIGTERM)
         statuses = [collector.wait(60) for collector in self.collectors]
         self.engine.dispose()
         print(self.log.read_text())  # pytest shows it when a test fails

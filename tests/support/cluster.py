@@ -115,6 +115,14 @@ class Cluster:
             assert time.monotonic() < end, f"not {states} within {timeout} s: {now}"
             time.sleep(0.3)
 
+    @staticmethod
+    def child_of(pid: int) -> int:
+        """The process that an nsenter waits for; the pid itself where it is no nsenter."""
+        if Path(f"/proc/{pid}/comm").read_text() != "nsenter\n":
+            return pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return int(children[0]) if children else pid
+
     def kill_node(self, node: str) -> None:
         """The node is gone from one moment to the next, with every process on it."""
         os.kill(int((self.state / "run" / f"init-{node}.pid").read_text()), signal.SIGKILL)
