@@ -75,7 +75,8 @@ def create_token(
         if held >= MAX_TOKENS:
             raise DatabaseError(f"{owner} has {held} tokens in force: revoke one first")
         made = conn.execute(
-            api_token.insert().values(
+            api_token.insert()
+            .values(
                 owner=owner,
                 name=name,
                 role=role,
@@ -84,8 +85,9 @@ def create_token(
                 created_ns=now_ns,
                 expires_ns=now_ns + lifetime_ns,
             )
+            .returning(api_token.c.id)
         )
-        return made.inserted_primary_key[0], secret
+        return made.scalar_one(), secret
 
 
 def find_token(conn: Connection, secret: str, now_ns: int) -> Token | None:

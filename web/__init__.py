@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 
 from flask import Flask
@@ -10,25 +9,28 @@ from sqlalchemy import Engine
 
 from crosswind.db.connection import open_database
 from crosswind.web import api, assets, compression, database, errors, filters, identity, pages, security
+from crosswind.web.identity import Settings
 
 __all__ = ["create_app"]
 
 
-def create_app(db_url: str) -> Flask:
-    """The application over the database at `db_url` (SQLAlchemy's form, `sqlite:///FILE`).
+def create_app(db_url: str, settings: Settings | None = None) -> Flask:
+    """The application over the database at `db_url` (SQLAlchemy's form, `sqlite:///FILE`). settings: who signs in and
+    how; by default one person at this machine.
 
-    Raises what `open_database` raises: the database is missing, newer than this program, or unreachable.
+    Raises what `open_database` raises: the database is missing, newer than this program, or unreachable; SettingsError
+    or OSError for a secret that cannot be read.
     """
-    return build_app(open_database(db_url, create=False))
+    return build_app(open_database(db_url, create=False), settings or Settings())
 
 
-def build_app(engine: Engine) -> Flask:
+def build_app(engine: Engine, settings: Settings) -> Flask:
     """The application over an open engine."""
     # Flask cannot derive a folder for instance files from a namespace package; none is used.
     app = Flask(__name__, instance_path=str(Path(__file__).parent))
-    app.config.update(TEMPLATES_AUTO_RELOAD=False, MAX_CONTENT_LENGTH=64 * 1024, SECRET_KEY=secrets.token_bytes(32))
+    app.config.update(TEMPLATES_AUTO_RELOAD=False, MAX_CONTENT_LENGTH=64 * 1024)
     database.init_app(app, engine)
-    identity.init_app(app)
+    identity.init_app(app, settings)
     security.init_app(app)
     compression.init_app(app)
     filters.init_app(app)

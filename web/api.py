@@ -8,54 +8,40 @@ from typing import Any
 import numpy as np
 from flask import Flask
 from flask.views import MethodView
-from flask_smorest import Api, Blueprint
-from marshmallow import RAISE
+from flask_smorest import Api
 from numpy.typing import NDArray
-from webargs.flaskparser import FlaskParser
 
 from crosswind.analysis import available
 from crosswind.analysis.timeline import resample
 from crosswind.db import details, queries
 from crosswind.db.queries import JobRow
 from crosswind.profile.summary import summarize_access
-from crosswind.web import schemas
+from crosswind.web import api_series, schemas
 from crosswind.web.database import connection
+from crosswind.web.identity import viewer
+from crosswind.web.identity.privacy import withheld_words
 from crosswind.web.jobdata import read_background, read_frames, read_loss
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.plots import resource_lines
+from crosswind.web.rest import OPENAPI, ApiBlueprint
 
 __all__ = ["blueprint", "init_app"]
 
 
-class _Parser(FlaskParser):
-    """Impossible parameters are the client's fault (400), and unknown ones are refused instead of passed over."""
-
-    DEFAULT_VALIDATION_STATUS = 400
-    DEFAULT_UNKNOWN_BY_LOCATION: dict[str, Any] = {"query": RAISE}  # noqa: RUF012 (webargs' own attribute)
-
-
-class _Blueprint(Blueprint):
-    ARGUMENTS_PARSER = _Parser()
-
-
-blueprint = _Blueprint("api", __name__, url_prefix="/api/v1", description="Jobs, their time lines and their background")
+blueprint = ApiBlueprint("api", __name__, url_prefix="/api/v1", description="Jobs, their time lines, their background")
 
 
 def init_app(app: Flask) -> Api:
     """Register the API and its description."""
-    app.config.update(
-        API_TITLE="Crosswind",
-        API_VERSION="v1",
-        OPENAPI_VERSION="3.0.3",
-        OPENAPI_URL_PREFIX="/api/v1",
-        OPENAPI_JSON_PATH="openapi.json",
-    )
+    app.config.update(OPENAPI)
     rest = Api(app)
-    rest.register_blueprint(blueprint)
+    for each in (blueprint, api_series.blueprint):
+        rest.register_blueprint(each)
     return rest
 
 
 @blueprint.route("/jobs")
+@blueprint.token_scope("read:jobs")
 class Jobs(MethodView):
     """The list of jobs."""
 
@@ -64,11 +50,14 @@ class Jobs(MethodView):
     def get(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """One page of the job steps that match."""
         page, size = arguments.pop("page"), arguments.pop("size")
-        rows, total = queries.list_jobs(connection(), **arguments, limit=size, offset=(page - 1) * size)
+        rows, total = queries.list_jobs(
+            connection(), scope=viewer().scope, **arguments, limit=size, offset=(page - 1) * size
+        )
         return {"jobs": [dataclasses.asdict(row) for row in rows], "total": total, "page": page, "size": size}
 
 
 @blueprint.route("/jobs/<int:key>")
+@blueprint.token_scope("read:jobs")
 class Job(MethodView):
     """One job."""
 
@@ -80,6 +69,7 @@ class Job(MethodView):
 
 
 @blueprint.route("/jobs/<int:key>/access")
+@blueprint.token_scope("read:jobs")
 class Access(MethodView):
     """How a job used its files."""
 
@@ -93,6 +83,7 @@ class Access(MethodView):
 
 
 @blueprint.route("/jobs/<int:key>/timeline")
+@blueprint.token_scope("read:jobs")
 class Timeline(MethodView):
     """A job over time."""
 
@@ -120,6 +111,7 @@ class Timeline(MethodView):
 
 
 @blueprint.route("/jobs/<int:key>/untrusted")
+@blueprint.token_scope("read:jobs")
 class Untrusted(MethodView):
     """When not to trust a measurement of a job."""
 
@@ -137,6 +129,7 @@ class Untrusted(MethodView):
 
 
 @blueprint.route("/jobs/<int:key>/background")
+@blueprint.token_scope("read:background")
 class Background(MethodView):
     """The others over the time of a job."""
 
@@ -147,6 +140,7 @@ class Background(MethodView):
         """What all other jobs did, slice by slice, on the resources that this job used."""
         conn = connection()
         job, most = job_or_404(conn, key), arguments["max_points"]
+        backgrounds = read_background(conn, job, read_frames(conn, job))
         series = [
             {
                 "resource": background.kind,
@@ -157,10 +151,15 @@ class Background(MethodView):
                 "others": _points(others, most)["mean"],
                 "own": _points(own, most)["mean"],
             }
-            for background in read_background(conn, job, read_frames(conn, job))
+            for background in backgrounds
             for each, others, own in resource_lines(background, job.slice_ns)
         ]
-        return _axis(job, most) | {"series": series, "unknown_because": "" if job.detail else _PRUNED}
+        hidden = any(background.withheld.any() for background in backgrounds)
+        return _axis(job, most) | {
+            "series": series,
+            "unknown_because": "" if job.detail else _PRUNED,
+            "withheld_because": withheld_words() if hidden else "",
+        }
 
 
 _PRUNED = "The slices of this job are older than the site keeps them, so its share of the load is not known."

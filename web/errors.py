@@ -16,9 +16,12 @@ log = logging.getLogger(__name__)
 
 _ADVICE = {
     400: "Correct the address, or start again from the list of jobs.",
+    401: "Programs send a token: Authorization: Bearer TOKEN. People come by the site's sign-in.",
+    403: "Ask your site's staff if you should see this.",
     404: "The address may be mistyped, or the job has not been collected yet or is past its retention time.",
-    405: "This page can only be read.",
+    405: "This address does not take such a request.",
     413: "The request is larger than anything this server answers.",
+    429: "The answer is the same in a minute.",
     500: "This is a fault of the dashboard, not of your job. The server's log has the details.",
     503: "The database does not answer. Nothing is lost: the profiles stay in the spool until it is back.",
 }

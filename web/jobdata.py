@@ -15,6 +15,7 @@ from crosswind.analysis.timeline import WHOLE, Cut
 from crosswind.db import DatabaseError, details, queries, resources
 from crosswind.db.evaluation import LostTime
 from crosswind.db.queries import JobRow
+from crosswind.web.identity.privacy import withheld_slices
 
 __all__ = [
     "Background", "JobFrames", "Loss", "SeriesBands", "read_background", "read_frames", "read_loss", "read_series",
@@ -149,4 +150,6 @@ def _of_kind(conn: Connection, job: JobRow, own: JobFrames, kind: str, names: Se
     none = np.zeros((0, job.n_slices), dtype=np.int64)
     # Each process is on one host, so over all resources of a kind the job's share is the sum of its processes.
     own_share = {metric: own.frames.get(metric, none).sum(axis=0, dtype=np.int64) for metric in metrics}
-    return Background(kind, tuple(names), total, own_share, np.zeros(job.n_slices, dtype=np.bool_))
+    withheld = withheld_slices(conn, names, job.first_slice, job.n_slices, job.slice_ns)
+    shown = {metric: np.where(withheld, own_share[metric], values) for metric, values in total.items()}
+    return Background(kind, tuple(names), shown, own_share, withheld)

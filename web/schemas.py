@@ -4,27 +4,37 @@ from __future__ import annotations
 
 from marshmallow import RAISE, Schema, fields, validate
 
-from crosswind.db import queries
+from crosswind.analysis import SERIES
+from crosswind.db import queries, resources
 from crosswind.web.figures import SIZES
 from crosswind.web.palette import THEMES
 
 __all__ = [
-    "AccessAnswer", "BackgroundAnswer", "FigureArguments", "JobAnswer", "JobList", "JobListArguments",
-    "JobPageArguments", "TimelineAnswer", "TimelineArguments", "UntrustedAnswer",
+    "AccessAnswer", "Arguments", "BackgroundAnswer", "BackgroundSeriesArguments", "FigureArguments", "FormArguments",
+    "JobAnswer", "JobList", "JobListArguments", "JobPageArguments", "JobSeriesArguments", "Point", "SeriesName",
+    "SystemSeriesArguments", "TimelineAnswer", "TimelineArguments", "UntrustedAnswer",
 ]  # fmt: skip
 
 MAX_PAGE = 200
 MAX_POINTS = 20_000
 
 
-class _Arguments(Schema):
+class Arguments(Schema):
+    """Parameters of an address; unknown ones are refused."""
+
     class Meta:
-        """Unknown parameters are refused."""
+        """marshmallow's own settings."""
 
         unknown = RAISE
 
 
-class JobListArguments(_Arguments):
+class FormArguments(Arguments):
+    """Fields of a form, with the one that every form has."""
+
+    csrf_token = fields.String()
+
+
+class JobListArguments(Arguments):
     """Which jobs, in which order, which page of them."""
 
     user = fields.String(validate=validate.Length(max=256), metadata={"description": "whose jobs, exactly"})
@@ -40,7 +50,7 @@ class JobListArguments(_Arguments):
     )
 
 
-class JobPageArguments(_Arguments):
+class JobPageArguments(Arguments):
     """What a job's page shows."""
 
     view = fields.String(load_default="job", validate=validate.OneOf(["job", "spread"]))
@@ -54,10 +64,71 @@ class FigureArguments(JobPageArguments):
     size = fields.String(load_default="wide", validate=validate.OneOf(list(SIZES)))
 
 
-class TimelineArguments(_Arguments):
+class TimelineArguments(Arguments):
     """How many points at most; where there are more slices, points are bins of them."""
 
     max_points = fields.Integer(load_default=2000, validate=validate.Range(1, MAX_POINTS))
+
+
+_SERIES_NAME = validate.OneOf([series.name for series in SERIES])
+_LAST_MS = 4_000_000_000_000  # in the year 2096
+
+
+class _SeriesArguments(Arguments):
+    """Which series, from when to when, how many points at most."""
+
+    name = fields.String(required=True, validate=_SERIES_NAME, metadata={"description": "as /series/names has it"})
+    from_ms = fields.Integer(
+        load_default=0, data_key="from", validate=validate.Range(0, _LAST_MS), metadata={"description": "UTC, ms"}
+    )
+    to_ms = fields.Integer(
+        load_default=_LAST_MS, data_key="to", validate=validate.Range(0, _LAST_MS), metadata={"description": "UTC, ms"}
+    )
+    max_points = fields.Integer(load_default=1000, validate=validate.Range(1, MAX_POINTS))
+
+
+class JobSeriesArguments(_SeriesArguments):
+    """The same of one job."""
+
+    job = fields.Integer(required=True, validate=validate.Range(0), metadata={"description": "key of the job"})
+    band = fields.String(
+        load_default="total",
+        validate=validate.OneOf(["total", "low", "median", "high"]),
+        metadata={"description": "of the whole job, or of its smallest, median or largest rank"},
+    )
+
+
+class BackgroundSeriesArguments(_SeriesArguments):
+    """The same of the others beside one job."""
+
+    job = fields.Integer(required=True, validate=validate.Range(0), metadata={"description": "key of the job"})
+    resource = fields.String(required=True, validate=validate.OneOf(list(resources.FEEDS)))
+
+
+class SystemSeriesArguments(_SeriesArguments):
+    """The same of a shared resource; `from` and `to` are needed."""
+
+    resource = fields.String(
+        required=True, validate=validate.Length(1, 256), metadata={"description": "such as fs:net, or cpu@NODE"}
+    )
+    from_ms = fields.Integer(required=True, data_key="from", validate=validate.Range(0, _LAST_MS))
+    to_ms = fields.Integer(required=True, data_key="to", validate=validate.Range(0, _LAST_MS))
+
+
+class SeriesName(Schema):
+    """One series that can be asked for."""
+
+    name = fields.String(required=True)
+    title = fields.String(required=True)
+    unit = fields.String(required=True)
+    resources = fields.List(fields.String(), required=True, metadata={"description": "kinds of shared resource"})
+
+
+class Point(Schema):
+    """One point."""
+
+    time = fields.Integer(required=True, metadata={"description": "its begin, UTC in ms"})
+    value = fields.Float(required=True, allow_none=True, metadata={"description": "null: a gap"})
 
 
 class JobAnswer(Schema):
@@ -161,6 +232,10 @@ class BackgroundAnswer(_Points):
 
     series = fields.List(fields.Nested(ResourceSeriesAnswer), required=True)
     unknown_because = fields.String(required=True, metadata={"description": "empty where the job's share is known"})
+    withheld_because = fields.String(
+        required=True,
+        metadata={"description": "why `others` has gaps where too few other jobs ran; empty: it has none"},
+    )
 
 
 class AccessAnswer(Schema):

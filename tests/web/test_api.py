@@ -159,8 +159,8 @@ def test_description_is_valid_and_names_every_route(client: FlaskClient, app) ->
     assert document["openapi"].startswith("3.")
     described = set(document["paths"])
     served = {
-        rule.rule.replace("<int:key>", "{key}") for rule in app.url_map.iter_rules() if rule.endpoint.startswith("api.")
-    }
+        rule.rule.replace("<int:key>", "{key}") for rule in app.url_map.iter_rules() if rule.rule.startswith("/api/")
+    } - {f"{API}/openapi.json"}
     assert described == served
     text = json.dumps(document)
     for reference in {part.split('"')[0] for part in text.split('"$ref": "#/')[1:]}:

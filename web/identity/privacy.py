@@ -1,0 +1,31 @@
+"""What a viewer sees of jobs that are not to be seen: a sum of enough of them, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from crosswind.db.crowd import crowd_of
+from crosswind.web.identity import settings, viewer
+
+__all__ = ["withheld_slices", "withheld_words"]
+
+
+def withheld_slices(
+    conn: Connection, names: Sequence[str], first_slice: int, n_slices: int, slice_ns: int
+) -> NDArray[np.bool_]:
+    """In which slices the sum over these resources may not be shown to this viewer, bool [slice]."""
+    asks = viewer()
+    if asks.names_others or not names:
+        return np.zeros(n_slices, dtype=np.bool_)
+    crowd = crowd_of(conn, asks.scope, names, first_slice, n_slices, slice_ns)
+    return crowd.is_smaller_than(settings().privacy.background_jobs)
+
+
+def withheld_words() -> str:
+    """Why there is a gap."""
+    k = settings().privacy.background_jobs
+    return f"The other jobs are shown where at least {k} of them ran; where there were fewer there is a gap."
