@@ -1,7 +1,7 @@
 """Screening of every job: which to look at first, by what they left idle and by how they use shared file systems.
 
 Pure functions of a job's sums. The thresholds are what a job has to reach to be named, and a score of 1; they say
-"look here", not "this is wrong". Rates are those of the whole job, over at least MIN_S: what a program does at its
+"look here", not "this is wrong". Rates are those of the whole job, over at least MIN_RATE_S: what a program does at its
 start is no storm.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["MIN_S", "PATTERNS", "Finding", "Pattern", "Usage", "Waste", "findings", "score", "waste"]
+from crosswind.db.sums import MIN_RATE_S, SMALL_BYTES, SUSPICIOUS_RATES
 
-MIN_S = 60.0
+__all__ = ["PATTERNS", "Finding", "Pattern", "Usage", "Waste", "findings", "score", "waste"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Usage:
     @property
     def rate_s(self) -> float:
         """What counts are divided by to become rates."""
-        return max(self.elapsed_s, MIN_S)
+        return max(self.elapsed_s, MIN_RATE_S)
 
 
 @dataclass(frozen=True)
@@ -64,20 +64,12 @@ class Finding:
     score: float
 
 
-SMALL_BYTES = 16 * 1024  # requests below this cost a parallel file system as much as large ones
-PATTERNS = {
-    p.name: p
-    for p in (
-        Pattern(
-            "small requests",
-            "1/s",
-            1000,
-            f"requests of less than {SMALL_BYTES // 1024} KiB on average: each costs a trip",
-        ),
-        Pattern("many opens", "1/s", 100, "every open is work for the one metadata server that all jobs share"),
-        Pattern("metadata storm", "1/s", 500, "opens, stats, renames and removals, all at the metadata server"),
-    )
+_WHY = {
+    "small requests": f"requests of less than {SMALL_BYTES // 1024} KiB on average: each costs a trip",
+    "many opens": "every open is work for the one metadata server that all jobs share",
+    "metadata storm": "opens, stats, renames and removals, all at the metadata server",
 }
+PATTERNS = {name: Pattern(name, "1/s", SUSPICIOUS_RATES[name], why) for name, why in _WHY.items()}
 
 
 def waste(usage: Usage) -> Waste | None:

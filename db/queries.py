@@ -6,7 +6,6 @@ Keys of jobs are the numbers in `JobRow.key`. Times are UTC ns, slice k of lengt
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,8 @@ from sqlalchemy import Connection, Row, func, select
 from crosswind.db import codec, resources, rows, schema
 from crosswind.db.background import add_block
 from crosswind.db.errors import DatabaseError
+from crosswind.db.job_list import ORDERS, list_jobs
+from crosswind.db.job_rows import JOB_COLUMNS, JobRow, job_row
 from crosswind.db.limits import MAX_INT, MAX_SLICES
 from crosswind.db.rows import Frame
 from crosswind.db.scope import JobScope
@@ -60,86 +61,11 @@ class BlockKey(NamedTuple):
     slice_ns: int
 
 
-@dataclass(frozen=True)
-class JobRow:
-    """One job step as lists show it. estimate: the document of `estimate --json`, or None. state: running, killed,
-    finished.
-    """
-
-    key: int
-    cluster: str
-    job_id: str
-    step: str
-    user: str
-    uid: int
-    hosts: tuple[str, ...]
-    ranks: int
-    n_processes: int
-    start_ns: int
-    end_ns: int
-    command: str
-    mpi: str
-    state: str
-    slice_ns: int
-    first_slice: int
-    n_slices: int
-    estimate: dict[str, Any] | None
-    lost: dict[str, int]
-    detail: bool = True  # false: its slices and segments were pruned
-
-
-_JOB_COLUMNS = [schema.job.c[name] for name in JobRow.__dataclass_fields__]
-ORDERS = {
-    "start": schema.job.c.start_ns,
-    "end": schema.job.c.end_ns,
-    "duration": schema.job.c.end_ns - schema.job.c.start_ns,
-    "id": schema.job.c.job_id,
-    "user": schema.job.c.user,
-    "command": schema.job.c.command,
-    "ranks": schema.job.c.ranks,
-    "interference": schema.job.c.interference_pct,
-}
-
-
-def list_jobs(
-    conn: Connection,
-    *,
-    scope: JobScope = JobScope.EVERYTHING,
-    user: str | None = None,
-    command: str | None = None,
-    order: str = "-start",
-    limit: int = 50,
-    offset: int = 0,
-) -> tuple[list[JobRow], int]:
-    """One page of the job steps in scope, and how many there are. user: whose, exactly; command: part of its
-    name, in any case.
-
-    order: start, end, duration, id, user, command, ranks or interference; with "-" the largest first. Jobs that
-    lack the value come last. Raises ValueError for another order.
-    """
-    column = ORDERS.get(order.removeprefix("-"))
-    if column is None:
-        raise ValueError(
-            f"jobs cannot be ordered by {order[:40]!r}; choose one of {', '.join(ORDERS)}, with - for descending"
-        )
-    conditions = [scope.condition()]
-    if user is not None:
-        conditions.append(schema.job.c.user == user)
-    if command is not None:
-        conditions.append(schema.job.c.command.icontains(command, autoescape=True))
-    by = [column.desc(), schema.job.c.key.desc()] if order.startswith("-") else [column.asc(), schema.job.c.key.asc()]
-    if column is schema.job.c.interference_pct:
-        by[0] = by[0].nulls_last()
-    page = select(*_JOB_COLUMNS).where(*conditions).order_by(*by).limit(limit).offset(offset)
-    total = conn.execute(select(func.count()).select_from(schema.job).where(*conditions)).scalar_one()
-    return [_job_row(row) for row in conn.execute(page)], total
-
-
 def get_job(conn: Connection, job_key: int, scope: JobScope = JobScope.EVERYTHING) -> JobRow | None:
     """One job step, or None where there is none or it is out of scope."""
-    query = select(*_JOB_COLUMNS).where(schema.job.c.key == job_key, scope.condition())
+    query = select(*JOB_COLUMNS).where(schema.job.c.key == job_key, scope.condition())
     row = conn.execute(query).one_or_none()
-    return None if row is None else _job_row(row)
+    return None if row is None else job_row(row)
 
 
 def job_keys(conn: Connection) -> list[int]:
@@ -152,8 +78,8 @@ def find_jobs(conn: Connection, job_id: str, step: str | None = None) -> list[Jo
     conditions = [schema.job.c.job_id == job_id]
     if step is not None:
         conditions.append(schema.job.c.step == step)
-    query = select(*_JOB_COLUMNS).where(*conditions).order_by(schema.job.c.start_ns.desc(), schema.job.c.key.desc())
-    return [_job_row(row) for row in conn.execute(query)]
+    query = select(*JOB_COLUMNS).where(*conditions).order_by(schema.job.c.start_ns.desc(), schema.job.c.key.desc())
+    return [job_row(row) for row in conn.execute(query)]
 
 
 def jobs_overlapping(conn: Connection, start_ns: int, end_ns: int, resource: str | None = None) -> list[JobRow]:
@@ -175,8 +101,8 @@ def jobs_overlapping(conn: Connection, start_ns: int, end_ns: int, resource: str
             .where(schema.resource.c.name == resource)
         )
         conditions.append(schema.job.c.key.in_(users))
-    query = select(*_JOB_COLUMNS).where(*conditions).order_by(schema.job.c.start_ns, schema.job.c.key)
-    return [_job_row(row) for row in conn.execute(query)]
+    query = select(*JOB_COLUMNS).where(*conditions).order_by(schema.job.c.start_ns, schema.job.c.key)
+    return [job_row(row) for row in conn.execute(query)]
 
 
 def get_processes(conn: Connection, job_key: int) -> list[Process]:
@@ -457,7 +383,3 @@ def resource_ids(conn: Connection, names: Collection[str]) -> dict[str, int]:
 def _process_rows(conn: Connection, job_key: int) -> Sequence[Mapping[str, Any]]:
     query = select(schema.process).where(schema.process.c.job_key == job_key).order_by(schema.process.c.number)
     return [row._asdict() for row in conn.execute(query)]
-
-
-def _job_row(row: Row[Any]) -> JobRow:
-    return JobRow(**{**row._mapping, "hosts": tuple(row.hosts)})

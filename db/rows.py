@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from crosswind.db import codec, resources
 from crosswind.db.resources import UNPLACED, Place, Placement
+from crosswind.db.sums import sums_of
 from crosswind.profile.model import Clock, Column, Job, Process, Profile
 
 __all__ = ["Frame", "Rows", "profile_of", "rows_of", "shares_of", "state_of"]
@@ -48,6 +49,7 @@ class Rows:
     coverage: bytes
     segments: bytes | None
     resources: list[str]  # that the job used
+    sums: dict[str, int]  # the row of job_sums
     digest: str
 
 
@@ -80,6 +82,7 @@ def rows_of(profile: Profile, cluster: str, placement: Placement = UNPLACED) -> 
         resources=sorted(
             name for kind in job["fed"] for name in resources.resource_names(kind, hosts, placement.place)
         ),
+        sums=sums_of(profile.totals, profile.functions, len(profile.job.hosts)),
         digest="",
     )
     return replace(rows, digest=_digest(rows))

@@ -3,6 +3,7 @@
     job 1---* process     one row per process image
         1---* frame *---1 metric      one compressed array [process, slice] per metric that is not zero everywhere
         1---* total *---1 metric      the counters at the very end, [process]
+        1---1 job_sums    some of them added up, for lists of jobs (crosswind.db.sums)
         1---1 coverage    how much of each slice each process was profiled, [process, slice]
         1---* function    calls, bytes, time per process, [process, 4]
         1---1 segments    the bulk-synchronous view
@@ -52,6 +53,7 @@ __all__ = [
     "function",
     "job",
     "job_resource",
+    "job_sums",
     "lost_time",
     "metadata",
     "metric",
@@ -142,6 +144,21 @@ job = Table(
     Index(None, "interference_pct"),
     Index(None, "job_id", "step"),
     Index("ix_job_duration", text("(end_ns - start_ns)")),
+)
+
+job_sums = Table(
+    "job_sums",
+    metadata,
+    _of_job(),
+    Column("n_hosts", Integer, nullable=False),
+    Column("cpu_ns", BigInteger, nullable=False),
+    Column("fs_bytes", BigInteger, nullable=False),  # on network file systems and local disks
+    Column("fs_requests", BigInteger, nullable=False),
+    Column("fs_metadata_calls", BigInteger, nullable=False),
+    Column("net_fs_bytes", BigInteger, nullable=False),  # on network file systems alone
+    Column("opens", BigInteger, nullable=False),  # of any file
+    Index(None, "n_hosts"),
+    Index(None, "fs_bytes"),
 )
 
 process = Table(

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from crosswind.db import codec, schema
+from crosswind.db import schema
 from crosswind.db.batch import ENDED
 from crosswind.db.batch_schema import batch_job, batch_step
-from crosswind.db.details import IO_VOLUME_METRICS
+from crosswind.db.schema import job_sums
 
-__all__ = ["OPENS", "ScreenedJob", "jobs_since"]
+__all__ = ["ScreenedJob", "jobs_since"]
 
-OPENS = ("open", "openat", "creat", "fopen", "freopen", "MPI_File_open")
-_VOLUMES = frozenset(IO_VOLUME_METRICS)
-_REQUESTS = frozenset(name.removesuffix("bytes") + "calls" for name in IO_VOLUME_METRICS)
-_METADATA = frozenset(f"posix_{place}_meta_calls" for place in ("net", "disk"))
 _BATCH = 500  # keys in one statement
 _Key = tuple[object, ...]  # what a run of a job is found by: cluster, job id, run; or the step alone
 
@@ -132,44 +127,13 @@ def _add_step(jobs: dict[_Key, ScreenedJob], key: _Key, row: Row[Any]) -> Screen
 
 def _add_sums(conn: Connection, by_step: dict[int, ScreenedJob]) -> None:
     for part in _batches(sorted(by_step)):
-        for key, name, total in _totals(conn, part):
-            job = by_step[key]
-            if name == "cpu_time":
-                job.cpu_ns += total
-            elif name in _VOLUMES:
-                job.bytes_moved += total
-            elif name in _REQUESTS:
-                job.requests += total
-            else:
-                job.metadata_calls += total
-        for key, total in _opens(conn, part).items():
-            by_step[key].opens += total
-
-
-def _totals(conn: Connection, keys: Sequence[int]) -> Iterator[tuple[int, str, int]]:
-    """(job step, metric, sum over its processes) of the metrics that are screened."""
-    names = {"cpu_time", *_VOLUMES, *_REQUESTS, *_METADATA}
-    query = (
-        select(schema.total.c.job_key, schema.metric.c.name, schema.total.c.data, schema.job.c.n_processes)
-        .join(schema.metric, schema.metric.c.id == schema.total.c.metric_id)
-        .join(schema.job, schema.job.c.key == schema.total.c.job_key)
-        .where(schema.total.c.job_key.in_(keys), schema.metric.c.name.in_(sorted(names)))
-    )
-    for key, name, data, n in conn.execute(query):
-        yield key, name, int(codec.decode_ints(data, (n,)).sum())
-
-
-def _opens(conn: Connection, keys: Sequence[int]) -> dict[int, int]:
-    """How often each of these job steps opened a file."""
-    query = (
-        select(schema.function.c.job_key, schema.function.c.data, schema.job.c.n_processes)
-        .join(schema.job, schema.job.c.key == schema.function.c.job_key)
-        .where(schema.function.c.job_key.in_(keys), schema.function.c.name.in_(OPENS))
-    )
-    opens: dict[int, int] = defaultdict(int)
-    for key, data, n in conn.execute(query):
-        opens[key] += int(codec.decode_ints(data, (n, 4))[:, 0].sum())
-    return opens
+        for row in conn.execute(select(job_sums).where(job_sums.c.job_key.in_(part))):
+            job = by_step[row.job_key]
+            job.cpu_ns += row.cpu_ns
+            job.bytes_moved += row.fs_bytes
+            job.requests += row.fs_requests
+            job.opens += row.opens
+            job.metadata_calls += row.fs_metadata_calls
 
 
 def _batches(items: Sequence[int]) -> Iterator[Sequence[int]]:

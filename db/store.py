@@ -33,6 +33,7 @@ _PARTS = (  # beside the frames, whose place depends on time
     schema.coverage,
     schema.segments,
     schema.job_resource,
+    schema.job_sums,
 )
 
 # What changes in the background: (resource, metric, begin of the block, length of its slices) -> int64 [BLOCK] to add
@@ -197,6 +198,7 @@ def _write(conn: Connection, key: int, rows: Rows, changes: _Changes) -> None:
         schema.coverage: [{"data": rows.coverage}],
         schema.segments: [] if rows.segments is None else [{"data": rows.segments}],
         schema.job_resource: [{"resource_id": resource_ids[name]} for name in rows.resources],
+        schema.job_sums: [rows.sums],
     }
     for table, of_job in parts.items():
         if of_job:

@@ -15,6 +15,7 @@ __all__ = ["init_app"]
 def init_app(app: Flask) -> None:
     """Add the filters and functions."""
     app.jinja_env.filters.update(quantity=text.quantity, count=text.count, duration=text.duration, utc=time_element)
+    app.jinja_env.filters.update(utc_iso=text.utc_iso, utc_plain=text.utc)
     app.jinja_env.globals["with_query"] = with_query
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crosswind.analysis.screening import MIN_S, PATTERNS, SMALL_BYTES, Usage, findings, score, waste
+from crosswind.analysis.screening import MIN_RATE_S, PATTERNS, SMALL_BYTES, Usage, findings, score, waste
 
 
 def usage(**changes):
@@ -53,4 +53,4 @@ class TestPatterns:
     def test_a_short_job_is_no_storm(self):
         burst = {"opens": 3000, "elapsed_s": 2.0}
         assert names(usage(**burst)) == []
-        assert names(usage(**burst | {"opens": int(100 * MIN_S)})) == ["many opens"]
+        assert names(usage(**burst | {"opens": int(100 * MIN_RATE_S)})) == ["many opens"]

@@ -238,13 +238,14 @@ def test_pages_hold_nothing_inline_and_nothing_foreign(client: FlaskClient, jobs
 
 
 def test_faults_are_a_page_without_details(site, monkeypatch, caplog) -> None:
-    from crosswind.web import create_app
+    from crosswind.web import api, create_app
     from crosswind.web.pages import jobs as page
 
     def fail(*_arguments: object, **_options: object) -> None:
         raise RuntimeError("secret-of-the-fault")
 
-    monkeypatch.setattr(page.queries, "list_jobs", fail)
+    monkeypatch.setattr(page, "job_lines", fail)
+    monkeypatch.setattr(api.queries, "list_jobs", fail)
     client = create_app(site.url).test_client()
     answer = client.get("/")
     assert answer.status_code == 500

@@ -148,6 +148,7 @@ def _write_jobs(conn: Connection, jobs: tuple[Placed, ...], prepared: dict[int, 
         tables[schema.total] += [{**of_job, "metric_id": by_name[m], "data": d} for m, d in rows.totals.items()]
         tables[schema.function] += [{**of_job, **row} for row in rows.functions]
         tables[schema.coverage].append({**of_job, "data": rows.coverage})
+        tables[schema.job_sums].append({**of_job, **rows.sums, "n_hosts": len(job.hosts)})
         tables[schema.job_resource] += [{**of_job, "resource_id": named[name]} for name in used[job.number]]
     for table, found in tables.items():
         conn.execute(insert(table), found)
