@@ -21,6 +21,7 @@ __all__ = [
     "locked_node",
     "node_frames",
     "node_slice_lengths",
+    "nodes_named",
     "old_node_bytes",
     "old_node_frames",
 ]
@@ -47,6 +48,12 @@ def list_nodes(conn: Connection, *, serves: str | None = None) -> list[NodeRow]:
     if serves is not None:
         query = query.where(node.c.serves == serves)
     return [NodeRow(*row) for row in conn.execute(query)]
+
+
+def nodes_named(conn: Connection, cluster: str, names: Collection[str]) -> list[NodeRow]:
+    """The watched nodes of a cluster among those of these names, by name."""
+    query = select(*_NODE_COLUMNS).where(node.c.cluster == cluster, node.c.name.in_(list(names)))
+    return [NodeRow(*row) for row in conn.execute(query.order_by(node.c.name, node.c.key))]
 
 
 def node_slice_lengths(conn: Connection, node_keys: Collection[int], start_ns: int, end_ns: int) -> list[int]:

@@ -13,9 +13,8 @@ spike line across every plot and hovers over all of them at once. Nothing has to
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,13 +22,15 @@ from numpy.typing import NDArray
 
 from crosswind.analysis.timeline import resample
 from crosswind.analysis.units import DisplayUnit, display_unit
+from crosswind.web.hits import shading
 from crosswind.web.palette import DASHES, THEMES, Theme
 
-__all__ = ["HIT_SHARES", "MAX_POINTS", "SIZES", "Axis", "Line", "Plot", "Size", "hit_stretches", "stacked_figure"]
+__all__ = ["MAX_POINTS", "SIZES", "Axis", "Line", "Plot", "Size", "points_per_line", "stacked_figure"]
 
-HIT_SHARES = (0.02, 0.05, 0.1, 0.2)  # of a slice lost: where the shading begins, and where it gets stronger
-_HIT_OPACITIES = (0.07, 0.15, 0.25, 0.36)
-MAX_POINTS = 1500  # bins of a line; more than a screen has pixels for, and 20 plots of it stay below 1 MB
+MAX_POINTS = 1500  # bins of a line; more than a screen has pixels for
+MAX_NUMBERS = 40_000  # of a figure, some 6 bytes each: lines get fewer bins where there are many of them
+LEAST_POINTS = 240  # bins that a line has at least
+_EXACT, _BINNED, _EDGE = 6, 4, 3  # digits of a slice's value, of a bin's mean, of a band's edges
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class Axis:
         """Begin of the slice with this index (0: the first), in milliseconds since 1970, UTC."""
         return (self.first_slice + index) * self.slice_ms
 
+    def cut(self, window: slice) -> Axis:
+        """The part of the axis that holds these slices."""
+        first, end, _ = window.indices(self.n_slices)
+        return replace(self, first_slice=self.first_slice + first, n_slices=max(end - first, 0))
+
 
 @dataclass(frozen=True)
 class Line:
@@ -71,25 +77,32 @@ class Line:
     name: str
     title: str
     values: NDArray[np.float64]
-    role: Literal["job", "others", "own", "lost"] = "job"
+    role: Literal["job", "others", "own", "lost", "one"] = "job"
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
+
+    def cut(self, window: slice) -> Line:
+        """The line over these slices."""
+        low, high = (None if edge is None else edge[window] for edge in (self.low, self.high))
+        return replace(self, values=self.values[window], low=low, high=high)
 
 
 @dataclass(frozen=True)
 class Plot:
     """One plot of the stack: lines that share a unit. how: how the numbers were measured, in (name, meaning) pairs.
 
-    at_least: what the axis reaches at least, in `unit`, so that next to nothing is not drawn large.
+    at_least: what the axis reaches at least, in `unit`, so that next to nothing is not drawn large. withheld: bool
+    [slice], where the numbers are known but not shown, or None.
     """
 
     name: str
     title: str
     unit: str
     lines: tuple[Line, ...]
-    group: Literal["job", "background"] = "job"
+    group: Literal["job", "background", "nodes"] = "job"
     how: tuple[tuple[str, str], ...] = ()
     at_least: float = 0.0
+    withheld: NDArray[np.bool_] | None = None
 
 
 def stacked_figure(
@@ -100,39 +113,44 @@ def stacked_figure(
     theme: str = "light",
     size: str = "wide",
     max_points: int = MAX_POINTS,
+    window: slice = slice(None),
 ) -> dict[str, Any]:
     """The figure as plotly.js takes it (``data``, ``layout``), and what the page writes onto it (``plots``).
 
-    lost_s: seconds lost in each slice, [slice]; stretches above HIT_SHARES are shaded over the whole height. Lines
-    longer than max_points are binned: the line is the mean of a bin, its band the smallest and largest value.
+    lost_s: seconds lost in each slice, [slice]; stretches above hits.HIT_SHARES are shaded over the whole height. Lines
+    longer than max_points are binned: the line is the mean of a bin, its band the smallest and largest value. window:
+    the slices to draw (default: all); units are those of the whole run, so that they stay when the reader zooms.
     KeyError: unknown theme or size.
     """
     colours, pixels = THEMES[theme], SIZES[size]
     height = len(plots) * (pixels.header + pixels.plot) + pixels.bottom
+    shown = axis.cut(window)
+    most = points_per_line(plots, max_points)
     data: list[dict[str, Any]] = []
-    layout = _layout(axis, colours, pixels, height, len(plots))
+    layout = _layout(shown, colours, pixels, height, len(plots))
     headings = []
     for i, plot in enumerate(plots):
         unit = display_unit(plot.unit, _values_of(plot))
         first = len(data)
-        traces = _traces(plot, axis, unit, _y_reference(i), colours, max_points)
+        traces = _traces(plot, window, shown, unit, _y_reference(i), colours, most)
         data.extend(traces)
         layout[_y_key(i)] = _y_axis(i, pixels, height, colours, unit, plot.at_least)
         headings.append(_heading(plot, unit, traces, first, i * (pixels.header + pixels.plot)))
-    layout["shapes"] = _shading(lost_s, axis, colours)
-    return {"data": data, "layout": layout, "plots": headings, "points": _points(axis, max_points)}
+    hits = [] if lost_s is None else shading(lost_s[window], shown.first_slice, axis.slice_ns)
+    layout["shapes"] = [hit.shape(colours.hit) for hit in hits] + _withheld(plots, window, shown, colours)
+    return {
+        "data": data,
+        "layout": layout,
+        "plots": headings,
+        "points": _points(shown, most),
+        "hits": [hit.to_json() for hit in hits],
+    }
 
 
-def hit_stretches(lost_s: NDArray[np.float64], slice_s: float) -> list[tuple[int, int, int]]:
-    """Runs of neighbouring slices that were hit about as hard: (first, end, strength from 0), in order.
-
-    lost_s: [slice]. slice_s: length of a slice in seconds. Strength is the number of the last of HIT_SHARES that was
-    passed; slices below the first of them are in no run.
-    """
-    strength = np.digitize(np.nan_to_num(lost_s) / slice_s, HIT_SHARES) - 1
-    bounds = np.flatnonzero(np.diff(strength, prepend=-1, append=-1))
-    runs = itertools.pairwise(bounds)
-    return [(int(first), int(end), int(strength[first])) for first, end in runs if strength[first] >= 0]
+def points_per_line(plots: Sequence[Plot], max_points: int = MAX_POINTS) -> int:
+    """How many bins a line may have so that the figure stays small: bands and lines count alike."""
+    rows = sum(3 for plot in plots for _ in plot.lines)
+    return min(max_points, max(LEAST_POINTS, MAX_NUMBERS // max(rows, 1)))
 
 
 def _layout(axis: Axis, colours: Theme, pixels: Size, height: int, n_plots: int) -> dict[str, Any]:
@@ -192,10 +210,12 @@ def _y_axis(i: int, pixels: Size, height: int, colours: Theme, unit: DisplayUnit
     }
 
 
-def _traces(plot: Plot, axis: Axis, unit: DisplayUnit, y: str, colours: Theme, max_points: int) -> list[dict[str, Any]]:
+def _traces(
+    plot: Plot, window: slice, axis: Axis, unit: DisplayUnit, y: str, colours: Theme, max_points: int
+) -> list[dict[str, Any]]:
     """The traces of one plot: each line after the two edges of its band."""
     traces: list[dict[str, Any]] = []
-    for number, line in enumerate(plot.lines):
+    for number, line in enumerate(whole.cut(window) for whole in plot.lines):
         colour = _colour(line, number, colours)
         bins = resample(line.values, max_points)
         low, high = line.low, line.high
@@ -209,9 +229,10 @@ def _traces(plot: Plot, axis: Axis, unit: DisplayUnit, y: str, colours: Theme, m
             low, high = line.values, line.values
         if low is not None and high is not None:
             edges = (resample(low, max_points).low, resample(high, max_points).high)
-            traces.extend(_band(edges, unit, colour, place, meta, line.title))
+            traces.extend(_band(edges, bins.width, unit, colour, place, meta, line.title))
         style = _style(line, number, colour) | {"connectgaps": False, "meta": meta | {"part": "line"}}
-        traces.append(place | {"name": line.title, "y": _numbers(bins.mean, unit)} | style)
+        values = _numbers(bins.mean, unit, _EXACT if bins.width == 1 else _BINNED)
+        traces.append(place | {"name": line.title, "y": values} | style)
     return traces
 
 
@@ -225,7 +246,7 @@ def _style(line: Line, number: int, colour: str) -> dict[str, Any]:
     """A step line; lonely points between gaps would not show as a line and get a marker."""
     there = np.concatenate(([False], ~np.isnan(line.values), [False]))
     lonely = bool(np.any(there[1:-1] & ~there[:-2] & ~there[2:]))
-    width = 1.0 if line.role == "own" else 1.6
+    width = {"own": 1.0, "one": 2.2}.get(line.role, 1.6)
     style: dict[str, Any] = {
         "type": "scatter",
         "mode": "lines+markers" if lonely else "lines",
@@ -239,42 +260,47 @@ def _style(line: Line, number: int, colour: str) -> dict[str, Any]:
 
 
 def _band(
-    edges: tuple[NDArray, NDArray], unit: DisplayUnit, colour: str, place: dict, meta: dict, title: str
+    edges: tuple[NDArray, NDArray], width: int, unit: DisplayUnit, colour: str, place: dict, meta: dict, title: str
 ) -> list[dict[str, Any]]:
     """Two invisible lines, the area between them filled."""
+    digits = _EXACT if width == 1 else _EDGE
     edge = {"type": "scatter", "mode": "lines", "line": {"width": 0, "shape": "hvh", "color": colour}}
     low, high = (
-        place | edge | {"name": f"{title}, {part}", "y": _numbers(values, unit), "meta": meta | {"part": part}}
+        place | edge | {"name": f"{title}, {part}", "y": _numbers(values, unit, digits), "meta": meta | {"part": part}}
         for part, values in zip(("low", "high"), edges, strict=True)
     )
     return [low, high | {"fill": "tonexty", "fillcolor": _transparent(colour, 0.16)}]
 
 
 def _bars(values: NDArray, unit: DisplayUnit, colour: str) -> dict[str, Any]:
-    return {"type": "bar", "y": _numbers(values, unit), "marker": {"color": colour, "line": {"width": 0}}}
+    return {"type": "bar", "y": _numbers(values, unit, _EXACT), "marker": {"color": colour, "line": {"width": 0}}}
 
 
-def _shading(lost_s: NDArray[np.float64] | None, axis: Axis, colours: Theme) -> list[dict[str, Any]]:
-    """A rectangle over all plots for each stretch; the larger the share of its time that was lost, the stronger."""
-    if lost_s is None:
-        return []
-    return [
-        {
-            "type": "rect",
-            "name": "hit",
-            "xref": "x",
-            "yref": "paper",
-            "x0": axis.edge_ms(first),
-            "x1": axis.edge_ms(end),
-            "y0": 0,
-            "y1": 1,
-            "layer": "below",
-            "line": {"width": 0},
-            "fillcolor": colours.hit,
-            "opacity": _HIT_OPACITIES[strength],
-        }
-        for first, end, strength in hit_stretches(lost_s, axis.slice_ns / 1e9)
-    ]
+def _withheld(plots: Sequence[Plot], window: slice, axis: Axis, colours: Theme) -> list[dict[str, Any]]:
+    """A grey area for each stretch of a plot that is withheld; the line has a gap there."""
+    shapes = []
+    for i, plot in enumerate(plots):
+        mask = np.zeros(0, dtype=np.bool_) if plot.withheld is None else plot.withheld[window]
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
+        for first, end in edges.reshape(-1, 2).tolist():
+            shape = {
+                "type": "rect",
+                "name": "withheld",
+                "xref": "x",
+                "yref": f"{_y_reference(i)} domain",
+                "x0": axis.edge_ms(first),
+                "x1": axis.edge_ms(end),
+                "y0": 0,
+                "y1": 1,
+                "layer": "below",
+                "line": {"width": 0},
+                "fillcolor": colours.line,
+                "opacity": 0.45,
+            }
+            if (end - first) * 4 > axis.n_slices:  # room for the word
+                shape["label"] = {"text": "withheld", "font": {"size": 10, "color": colours.text}}
+            shapes.append(shape)
+    return shapes
 
 
 def _heading(plot: Plot, unit: DisplayUnit, traces: list[dict], first: int, top: int) -> dict[str, Any]:
@@ -291,6 +317,7 @@ def _heading(plot: Plot, unit: DisplayUnit, traces: list[dict], first: int, top:
         "title": plot.title,
         "unit": unit.label,
         "group": plot.group,
+        "withheld": plot.withheld is not None and bool(plot.withheld.any()),
         "top": top,
         "how": [list(pair) for pair in plot.how],
         "legend": list(entries.values()),
@@ -306,6 +333,7 @@ def _points(axis: Axis, max_points: int) -> dict[str, Any]:
         "width": width,
         "count": -(-axis.n_slices // width),
         "first_slice": axis.first_slice,
+        "n_slices": axis.n_slices,
     }
 
 
@@ -315,10 +343,12 @@ def _values_of(plot: Plot) -> NDArray[np.float64]:
     return np.concatenate([*held, [plot.at_least]])
 
 
-def _numbers(values: NDArray, unit: DisplayUnit) -> list[float | None]:
-    """Values in the display unit, to six digits; gaps as null, which JSON can say."""
-    scaled = values * unit.factor
-    return [float(f"{v:.6g}") if np.isfinite(v) else None for v in scaled]
+def _numbers(values: NDArray, unit: DisplayUnit, digits: int) -> list[float | int | None]:
+    """Values in the display unit, to so many digits, whole ones without a point; gaps as null, which JSON can say."""
+    rounded = (
+        float(f"{v:.{digits}g}") if v == v and abs(v) != np.inf else None for v in (values * unit.factor).tolist()
+    )
+    return [v if v is None or v != int(v) else int(v) for v in rounded]
 
 
 def _colour(line: Line, number: int, colours: Theme) -> str:
@@ -328,12 +358,14 @@ def _colour(line: Line, number: int, colours: Theme) -> str:
         return colours.hit
     if line.role == "own":
         return colours.series[0]
+    if line.role == "one":
+        return colours.crosshair
     return colours.series[number % len(colours.series)]
 
 
 def _dash(line: Line, number: int) -> str:
-    if line.role == "own":
-        return "dot"
+    if line.role in ("own", "one"):
+        return "dot" if line.role == "own" else "solid"
     return DASHES[number % len(DASHES)]
 
 

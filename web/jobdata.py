@@ -21,7 +21,10 @@ __all__ = [
     "Background", "JobFrames", "Loss", "SeriesBands", "read_background", "read_frames", "read_loss", "read_series",
 ]  # fmt: skip
 
-_NO_SEGMENTS = "The run has no segments between global collectives, so there is nothing to compare."
+_NO_SEGMENTS = (
+    "The run has no segments: its ranks meet nowhere in step, neither in a collective of all of them nor at a call site "
+    "that they pass again and again, so there is nothing to compare."
+)
 _NOT_STORED = "When time was lost is not stored with this job: crosswind collect --estimate-again finds it."
 _DAMAGED = "What is stored of lost time is damaged: crosswind collect --estimate-again finds it anew."
 _SERIES_METRICS = tuple(dict.fromkeys(metric for series in SERIES for metric in series.metrics))

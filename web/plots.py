@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.analysis import SERIES, Reduction, Series, available, process_series
-from crosswind.analysis.timeline import band, others, rates
+from crosswind.analysis import SERIES, Reduction, Series
+from crosswind.analysis.timeline import others, rates
+from crosswind.db.resources import PLACED
 from crosswind.profile.metrics import METRICS
 from crosswind.web.figures import Line, Plot
-from crosswind.web.jobdata import Background, JobFrames
+from crosswind.web.jobdata import Background, SeriesBands
 
-__all__ = ["MAIN_PANELS", "background_plots", "job_plots", "lost_plot", "quiet_resources", "resource_lines"]
+__all__ = [
+    "PANEL_TITLES", "background_plots", "job_plots", "lost_plot", "quiet_resources", "resource_lines", "series_shown",
+]  # fmt: skip
 
 _BRIEFS = {metric.name: metric.brief for metric in METRICS}
 
 # Panels in page order. The first ones are shown at once, the others when the reader asks for all plots.
-_PANEL_TITLES = {
+PANEL_TITLES = {
     "time": "Share of wall time in communication and I/O",
     "io_net": "I/O on network file systems",
     "io_disk": "I/O on local disk",
@@ -35,12 +38,14 @@ _PANEL_TITLES = {
     "memory": "Resident memory",
     "memory_faults": "Page faults with I/O",
 }
-MAIN_PANELS = ("time", "io_net", "io_disk", "mpi_bytes", "cpu")
+_MAIN_PANELS = ("time", "io_net", "io_disk", "mpi_bytes", "cpu")
 
 _KIND_TITLES = {
     "fs:net": "network file systems of the system",
     "fs:disk": "local disk",
     "net": "network of the system",
+    "net:switch": "network below switch",
+    "partition": "partition",
     "mem": "memory",
     "cpu": "processors",
 }
@@ -49,10 +54,12 @@ _KIND_PANELS = {
     "fs:net": ("io_net",),
     "fs:disk": ("io_disk",),
     "net": ("mpi_bytes", "io_sock"),
+    "net:switch": ("mpi_bytes", "io_sock"),
+    "partition": ("io_net", "mpi_bytes"),
     "mem": ("memory",),
     "cpu": ("cpu",),
 }
-MAIN_KINDS = ("fs:net", "fs:disk", "net", "cpu")
+MAIN_KINDS = ("fs:net", "fs:disk", "net", "net:switch", "cpu")
 
 _LEGENDS = {
     "mpi_share": "MPI",
@@ -93,25 +100,47 @@ _OTHERS = (
     "others",
     "the sum over all profiled jobs of the system less this job; jobs that were not profiled are missing",
 )
+_HIDDEN = (
+    "withheld",
+    "where too few other jobs ran (at least three are needed by default), their sum would tell what one of them did: "
+    "it is not shown to you there",
+)
 
 
-def job_plots(data: JobFrames, slice_ns: int, *, spread: bool = False, every: bool = False) -> list[Plot]:
+def series_shown(every: bool) -> tuple[str, ...]:
+    """The names of the series that a page shows: those of all panels, or of the main ones."""
+    return tuple(series.name for series in SERIES if every or series.panel in _MAIN_PANELS)
+
+
+def job_plots(
+    found: Mapping[str, SeriesBands],
+    *,
+    spread: bool = False,
+    every: bool = False,
+    one: Mapping[str, NDArray[np.float64]] | None = None,
+    one_title: str = "",
+) -> list[Plot]:
     """The job's own plots: sums over its processes, or (spread) the smallest, median and largest of its ranks.
 
-    Series that are shares of wall time have the spread over ranks as a band in either case. every: all panels, not only
-    the main ones.
+    found: by the name of a series, as `read_series` gives it. Series that are shares of wall time have the spread over
+    ranks as a band in either case. every: all panels, not only the main ones. one: the same series of one process,
+    [slice], drawn over the bands under the name one_title; it goes with spread.
     """
-    alive = available(data.frames)
-    panels = [name for name in _PANEL_TITLES if every or name in MAIN_PANELS]
+    alive = [series for series in SERIES if series.name in found]
     plots = []
-    for panel in panels:
+    for panel in (name for name in PANEL_TITLES if every or name in _MAIN_PANELS):
         members = [series for series in alive if series.panel == panel]
         for unit in dict.fromkeys(_unit(series, spread) for series in members):
             same = [series for series in members if _unit(series, spread) == unit]
-            lines = tuple(_job_line(series, data, slice_ns, spread, i == 0) for i, series in enumerate(same))
-            title = _PANEL_TITLES[panel] + (", per process" if spread else "")
+            lines = [_job_line(series, found[series.name], spread, i == 0) for i, series in enumerate(same)]
+            lines += [
+                Line(f"{series.name}/one", f"{one_title}: {_legend(series)}", one[series.name], "one")
+                for series in same
+                if one and series.name in one
+            ]
+            title = PANEL_TITLES[panel] + (", per process" if spread else "")
             summed = _SPREAD if spread else _SHARE if same[0].reduction is Reduction.SHARE else _TOTAL
-            plots.append(Plot(panel, title, unit, lines, "job", (summed, *_how(same))))
+            plots.append(Plot(panel, title, unit, tuple(lines), "job", (summed, *_how(same))))
     return plots
 
 
@@ -121,15 +150,15 @@ def background_plots(backgrounds: Iterable[Background], slice_ns: int, *, every:
     for background in backgrounds:
         busy = _busy_lines(background, slice_ns, every)
         for panel in dict.fromkeys(series.panel for series, _, _ in busy):
-            rows = sorted((row for row in busy if row[0].panel == panel), key=lambda row: -row[1].max())
+            rows = sorted((row for row in busy if row[0].panel == panel), key=lambda row: -np.nanmax(row[1], initial=0))
             lines = [Line(series.name, _legend(series), others, "others") for series, others, _ in rows]
             lead, _, own = rows[0]
             own_title = "this job" if len(rows) == 1 else f"this job: {_legend(lead)}"
             lines.append(Line(f"{lead.name}/own", own_title, own, "own"))
             title = f"All other jobs: {_place(background)}"
             if len(_KIND_PANELS[background.kind]) > 1:
-                title += f" – {_PANEL_TITLES[panel]}"
-            how = (_OTHERS, *_how([series for series, _, _ in rows]))
+                title += f" – {PANEL_TITLES[panel]}"
+            how = (_OTHERS, *_withheld(background), *_how([series for series, _, _ in rows]))
             plots.append(
                 Plot(
                     f"{background.kind}/{panel}",
@@ -139,6 +168,7 @@ def background_plots(backgrounds: Iterable[Background], slice_ns: int, *, every:
                     "background",
                     how,
                     _LEAST.get(lead.unit, 0.0),
+                    background.withheld,
                 )
             )
     return plots
@@ -156,15 +186,16 @@ def quiet_resources(backgrounds: Iterable[Background], slice_ns: int, *, every: 
 def resource_lines(
     background: Background, slice_ns: int
 ) -> list[tuple[Series, NDArray[np.float64], NDArray[np.float64]]]:
-    """Per series of a resource what all other jobs did and what this job did: both [slice], in the series' unit."""
-    return [
-        (
-            series,
-            _per_second(others(_sum(series, background.total), _sum(series, background.own)), series, slice_ns),
-            _per_second(_sum(series, background.own), series, slice_ns),
-        )
-        for series in _members(background)
-    ]
+    """Per series of a resource what all other jobs did and what this job did: both [slice], in the series' unit; of
+    the others NaN where that is withheld.
+    """
+    lines = []
+    for series in _members(background):
+        own = _sum(series, background.own)
+        beside = _per_second(others(_sum(series, background.total), own), series, slice_ns)
+        shown = np.where(background.withheld, np.nan, beside)
+        lines.append((series, shown, _per_second(own, series, slice_ns)))
+    return lines
 
 
 def lost_plot(lost_s: NDArray[np.float64] | None, slice_ns: int) -> list[Plot]:
@@ -181,23 +212,24 @@ def _unit(series: Series, spread: bool) -> str:
     return "share" if spread and series.metric_unit == "ns" else series.unit
 
 
-def _job_line(series: Series, data: JobFrames, slice_ns: int, spread: bool, first: bool) -> Line:
-    """One line; its band is the spread over the workers, where there are several and the axis is theirs too."""
-    workers = data.workers
-    several = len(workers.hosts) > 1
-    if not several or not (spread or (first and series.reduction is Reduction.SHARE)):
-        return Line(series.name, _legend(series), data.series(series, slice_ns))
-    edges = band(process_series(series, workers.frames, workers.covered_ns))
-    values = edges.median if spread else data.series(series, slice_ns)
-    return Line(series.name, _legend(series), values, "job", edges.low, edges.high)
+def _job_line(series: Series, bands: SeriesBands, spread: bool, first: bool) -> Line:
+    """One line; its band is the spread over the workers, where there is any and the axis is theirs too."""
+    banded = spread or (first and series.reduction is Reduction.SHARE)
+    values = bands.median if spread else bands.total
+    if not banded or not np.any(bands.high > bands.low):
+        return Line(series.name, _legend(series), values)
+    return Line(series.name, _legend(series), values, "job", bands.low, bands.high)
 
 
 def _busy_lines(
     background: Background, slice_ns: int, every: bool
 ) -> list[tuple[Series, NDArray[np.float64], NDArray[np.float64]]]:
-    """Those of `resource_lines` that a page shows at once and in which another job did anything."""
+    """Those of `resource_lines` that a page shows at once and in which another job did anything, or may have."""
     shown = _KIND_PANELS[background.kind] if every or background.kind in MAIN_KINDS else ()
-    return [row for row in resource_lines(background, slice_ns) if row[0].panel in shown and np.any(row[1] > 0)]
+    hidden = bool(background.withheld.any())
+    return [
+        row for row in resource_lines(background, slice_ns) if row[0].panel in shown and (hidden or np.any(row[1] > 0))
+    ]
 
 
 def _legend(series: Series) -> str:
@@ -219,6 +251,10 @@ def _sum(series: Series, values: dict[str, NDArray[np.int64]]) -> NDArray[np.int
     return np.sum([values[name] for name in series.metrics], axis=0)
 
 
+def _withheld(background: Background) -> tuple[tuple[str, str], ...]:
+    return (_HIDDEN,) if background.withheld.any() else ()
+
+
 def _per_second(values: NDArray[np.int64], series: Series, slice_ns: int) -> NDArray[np.float64]:
     whole = np.full((1, values.size), slice_ns, dtype=np.int64)
     return rates(values[np.newaxis], whole, series.metric_unit, series.kind)[0]
@@ -229,6 +265,8 @@ def _place(background: Background) -> str:
     title = _KIND_TITLES[background.kind]
     if not hosts[0]:
         return title
+    if background.kind in PLACED:
+        return f"{title} {hosts[0]}" if len(hosts) == 1 else f"{title}es: the job's {len(hosts)}"
     return f"{title} of {hosts[0]}" if len(hosts) == 1 else f"{title} of the job's {len(hosts)} nodes"
 
 

@@ -6,12 +6,10 @@ from marshmallow import RAISE, Schema, fields, validate
 
 from crosswind.analysis import SERIES
 from crosswind.db import queries, resources
-from crosswind.web.figures import SIZES
-from crosswind.web.palette import THEMES
 
 __all__ = [
-    "AccessAnswer", "Arguments", "BackgroundAnswer", "BackgroundSeriesArguments", "FigureArguments", "FormArguments",
-    "JobAnswer", "JobList", "JobListArguments", "JobPageArguments", "JobSeriesArguments", "Point", "SeriesName",
+    "AccessAnswer", "Arguments", "BackgroundAnswer", "BackgroundSeriesArguments", "FormArguments",
+    "JobAnswer", "JobList", "JobListArguments", "JobSeriesArguments", "Point", "SeriesName",
     "SystemSeriesArguments", "TimelineAnswer", "TimelineArguments", "UntrustedAnswer",
 ]  # fmt: skip
 
@@ -48,20 +46,6 @@ class JobListArguments(Arguments):
     size = fields.Integer(
         load_default=50, validate=validate.Range(1, MAX_PAGE), metadata={"description": "jobs a page"}
     )
-
-
-class JobPageArguments(Arguments):
-    """What a job's page shows."""
-
-    view = fields.String(load_default="job", validate=validate.OneOf(["job", "spread"]))
-    plots = fields.String(load_default="main", validate=validate.OneOf(["main", "all"]))
-
-
-class FigureArguments(JobPageArguments):
-    """The same, and how to draw it."""
-
-    theme = fields.String(load_default="light", validate=validate.OneOf(list(THEMES)))
-    size = fields.String(load_default="wide", validate=validate.OneOf(list(SIZES)))
 
 
 class TimelineArguments(Arguments):

@@ -25,8 +25,9 @@ _STATES = {
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """One process image; state_text says what its state means."""
+    """One process image. number: its row in the frames. state_text: what its state means."""
 
+    number: int
     process: Process
     state_text: str
     lost: tuple[str, ...]
@@ -59,8 +60,12 @@ class FunctionRow:
 
 def process_rows(processes: Sequence[Process], limit: int) -> list[ProcessRow]:
     """Killed processes first, then by rank; those without a rank last. At most `limit`."""
-    order = sorted(processes, key=lambda p: (p.state != "killed", p.rank is None, p.rank or 0, p.start_ns))
-    return [ProcessRow(p, _STATES.get(p.state, p.state), tuple(lost_rows(p.lost))) for p in order[:limit]]
+    order = sorted(enumerate(processes), key=lambda row: _urgency(row[1]))
+    return [ProcessRow(i, p, _STATES.get(p.state, p.state), tuple(lost_rows(p.lost))) for i, p in order[:limit]]
+
+
+def _urgency(process: Process) -> tuple[bool, bool, int, int]:
+    return process.state != "killed", process.rank is None, process.rank or 0, process.start_ns
 
 
 def total_rows(totals: Mapping[str, NDArray[np.int64]], ranks: NDArray[np.bool_]) -> list[TotalRow]:

@@ -10,6 +10,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.browser import chromium
 
+DRAWN = "#stack, #heat, #clusters"  # what pages draw once they are there
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -31,13 +33,14 @@ def main() -> int:
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
         page.goto(wanted.url)
-        if page.locator("#stack").count():
-            page.wait_for_selector('#stack[data-state="drawn"]')
+        if page.locator(DRAWN).count():
+            page.wait_for_selector(f":is({DRAWN})[data-state]")
             if not wanted.height:  # a full-page picture would move the pointer away
                 page.set_viewport_size(page.viewport_size | {"height": page.evaluate("document.body.scrollHeight")})
                 page.wait_for_timeout(300)
-            if wanted.hover >= 0:
-                box = page.locator("#stack .nsewdrag").nth(1).bounding_box()
+            areas = page.locator("#stack .nsewdrag")
+            if wanted.hover >= 0 and areas.count():
+                box = areas.nth(min(1, areas.count() - 1)).bounding_box()
                 page.mouse.move(box["x"] + wanted.hover * box["width"], box["y"] + box["height"] / 2)
                 page.wait_for_selector(".spikeline", state="attached")
         page.screenshot(path=str(wanted.file))

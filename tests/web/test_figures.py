@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from crosswind.web.figures import SIZES, Axis, Line, Plot, hit_stretches, stacked_figure
+from crosswind.web.figures import SIZES, Axis, Line, Plot, stacked_figure
 from crosswind.web.palette import THEMES
 
 NAN = float("nan")
@@ -91,12 +91,6 @@ def test_lost_seconds_are_summed_over_a_bin() -> None:
     bars = stacked_figure([lost_plot], axis, lost, max_points=3)["data"][0]
     assert bars["type"] == "bar"
     assert bars["y"] == [2.0, 2.0, 1.0]
-
-
-def test_hit_stretches_join_neighbours_and_leave_out_next_to_nothing() -> None:
-    lost = np.array([0.0, 1.0, 3.0, 0.3, 0.0, NAN, 0.01, 0.1])
-    assert hit_stretches(lost, 4.0) == [(1, 3, 3), (3, 4, 1), (7, 8, 0)]
-    assert hit_stretches(np.zeros(0), 4.0) == []
 
 
 def test_shading_covers_all_plots_over_the_hit_slices() -> None:

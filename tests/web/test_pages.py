@@ -6,16 +6,12 @@ import gzip
 import html
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
 from markupsafe import escape
 
-from crosswind.db import BatchJob, load_profile, open_database
-from crosswind.db.batch import link_steps, store_batch_jobs
 from crosswind.web import create_app
-from support.profiles import make_lammps
 from support.sites import HOSTILE, Jobs
 
 
@@ -80,7 +76,6 @@ def test_empty_states_explain(client: FlaskClient) -> None:
 
 def test_empty_database_says_what_to_do(tmp_path) -> None:
     from crosswind.db.connection import open_database
-    from crosswind.web import create_app
 
     url = f"sqlite:///{tmp_path}/empty.db"
     open_database(url).dispose()
@@ -125,74 +120,12 @@ def test_pages_cannot_be_written_to(client: FlaskClient, jobs: Jobs) -> None:
     assert "GET" in answer.headers["Allow"]
 
 
-def test_job_page_starts_with_the_verdict(client: FlaskClient, jobs: Jobs) -> None:
-    text = client.get(f"/jobs/{jobs.lammps}").text
-    sentence = re.search(r'<p class="sentence">([^<]*)</p>', text)[1]
-    assert re.fullmatch(r"Lost about [\d.]+ % \([\d.]+ s\) to interference in \d+ of 3000 segments; .*\.", sentence)
-    assert text.index(sentence) < text.index('id="stack"') < text.index("MPI_Allreduce")
 
 
-def test_job_page_tables_hold_the_planted_numbers(client: FlaskClient, jobs: Jobs) -> None:
-    text = client.get(f"/jobs/{jobs.lammps}").text.replace("\N{NARROW NO-BREAK SPACE}", "")
-    calls = round(12_000 * (60 - 12 * 0.4)) * 2
-    assert re.search(rf'<code>MPI_Send</code></th><td class="number">{calls}</td>', text)
-    assert "node01" in text
-    assert "100 % of the slices" in text
-    assert "Nothing: every slice" in text
 
 
-def test_job_without_segments_says_why_there_is_no_verdict(client: FlaskClient, jobs: Jobs) -> None:
-    text = client.get(f"/jobs/{jobs.writer}").text
-    assert "cannot be told. The run has no segments between global collectives" in text
-    assert "no MPI" in text
 
 
-def test_killed_process_is_marked(client: FlaskClient, jobs: Jobs) -> None:
-    text = client.get(f"/jobs/{jobs.killed}").text
-    assert "1 killed" in text
-    assert text.count('<tr class="killed">') == 1
-    assert "up to its last complete slice" in text
-
-
-def test_short_job_is_explained(client: FlaskClient, jobs: Jobs) -> None:
-    figure = client.get(f"/jobs/{jobs.short}/figure.json").json
-    assert any("too few to see a course" in note for note in figure["notes"])
-    assert any("No other profiled job used a resource of this job" in note for note in figure["notes"])
-
-
-def test_how_files_are_used(client: FlaskClient, jobs: Jobs) -> None:
-    text = client.get(f"/jobs/{jobs.lammps}").text
-    section = text[text.index('id="access-title"') :].partition("</section>")[0]
-    (write,) = re.findall(r'<tr><th scope="row">local disks</th>(.*?)</tr>', section, re.DOTALL)
-    cells = [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", write, re.DOTALL)]
-    assert cells[:3] == ["4 own", "write", "aggregate-write"]
-    assert (cells[4], cells[6]) == ("202", "64 to 128 KiB")
-    assert "30 shared, read only" in section
-    bars = [a for tag, a in tags(section) if tag == "rect" and a["class"] == "bar-next"]
-    assert [float(bar["width"]) for bar in bars] == [95.0]
-
-
-def test_where_the_time_went(client: FlaskClient, jobs: Jobs, lammps_split: dict[str, float]) -> None:
-    text = client.get(f"/jobs/{jobs.lammps}").text
-    section = text[text.index('id="time-title"') :].partition("</section>")[0]
-    shares = {
-        name: float(share)
-        for name, share in re.findall(r'key-(\w+)" aria-hidden="true"></span>.*?<b>([\d.]+) %', section)
-    }
-    total = sum(lammps_split.values())
-    assert shares == {n: pytest.approx(100 * s / total, abs=0.051) for n, s in lammps_split.items() if s}
-    assert {"mpi_p2p", "io_disk", "computation"} <= shares.keys()
-    bars = [a for tag, a in tags(section) if tag == "rect"]
-    assert [bar["class"] for bar in bars] == [f"bar-{name}" for name in shares]
-    assert sum(float(bar["width"]) for bar in bars) == pytest.approx(100, abs=0.1)
-
-
-def test_threads_at_work_are_a_plot(client: FlaskClient, jobs: Jobs) -> None:
-    figure = client.get(f"/jobs/{jobs.lammps}/figure.json?plots=all").json
-    (plot,) = [plot for plot in figure["plots"] if plot["name"] == "threads"]
-    (trace,) = [t for t in figure["data"] if t["meta"]["series"] == "threads_busy" and t["meta"]["part"] == "line"]
-    assert plot["title"] == "Threads at work"
-    assert 1.9 < max(v for v in trace["y"] if v is not None) <= 2.1  # two ranks of one thread each
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -238,7 +171,7 @@ def test_pages_hold_nothing_inline_and_nothing_foreign(client: FlaskClient, jobs
 
 
 def test_faults_are_a_page_without_details(site, monkeypatch, caplog) -> None:
-    from crosswind.web import api, create_app
+    from crosswind.web import api
     from crosswind.web.pages import jobs as page
 
     def fail(*_arguments: object, **_options: object) -> None:
@@ -273,21 +206,3 @@ def test_plotly_comes_from_the_installed_package(client: FlaskClient, jobs: Jobs
     assert packed.headers["Content-Encoding"] == "gzip"
     assert len(packed.data) < len(plain.data) / 2
     assert client.get("/assets/plotly-0.min.js").headers["Cache-Control"] == "no-store"
-
-
-def test_a_job_says_what_the_batch_system_said(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/c.db"
-    engine = open_database(url)
-    job = make_lammps(job_id="7", step="0-r1").job
-    key = load_profile(engine, make_lammps(job_id="7", step="0-r1")).job_key
-    alone = load_profile(engine, make_lammps(job_id="8")).job_key
-    known = {"run": 1, "start_ns": job.start_ns, "end_ns": job.end_ns, "exit_code": 3}
-    store_batch_jobs(engine, [BatchJob("7", "TIMEOUT", job.uid, **known)])
-    link_steps(engine)
-    engine.dispose()
-    pages = create_app(url).test_client()
-    text = pages.get(f"/jobs/{key}").text
-    assert "<dd>TIMEOUT" in text
-    assert "run 2" in text
-    assert "exit code 3" in text
-    assert "Batch system" not in pages.get(f"/jobs/{alone}").text

@@ -1,117 +1,135 @@
-"""The page of one job: the verdict, its time line over the background, and the tables behind it."""
+"""The page of one job: who it was, the verdict, the footprint, and one tab; the tabs' plots are fetched by scripts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from flask import Blueprint, Response, jsonify, render_template
+from flask import render_template
+from sqlalchemy import Connection
 
 from crosswind.db import details, queries
-from crosswind.db.batch_queries import batch_job_of_step
+from crosswind.db.batch_queries import BatchRow, batch_job_of_step
 from crosswind.db.queries import JobRow
+from crosswind.profile.model import Process
 from crosswind.profile.timesplit import TIME_COLUMNS
 from crosswind.web.access import access_rows
 from crosswind.web.arguments import arguments_or_400
 from crosswind.web.database import connection
-from crosswind.web.figures import MAX_POINTS, Axis, stacked_figure
-from crosswind.web.jobdata import read_background, read_frames, read_loss
+from crosswind.web.hits import worst_hits
+from crosswind.web.jobdata import read_frames, read_loss
 from crosswind.web.joblookup import job_or_404
-from crosswind.web.plots import background_plots, job_plots, lost_plot, quiet_resources
-from crosswind.web.schemas import FigureArguments, JobPageArguments
+from crosswind.web.pages.job.arguments import TABS, PageArguments, blueprint
+from crosswind.web.pages.job.coverage import read_coverage
+from crosswind.web.pages.job.footprint import Bar, footprint
+from crosswind.web.pages.job.heat import CELLS, metrics_of_job
+from crosswind.web.pages.job.nodes import memory_of_nodes
+from crosswind.web.pages.job.stack import process_title
 from crosswind.web.tables import function_rows, lost_rows, process_rows, total_rows
-from crosswind.web.timebar import TimePart, time_parts
+from crosswind.web.timebar import time_parts
 from crosswind.web.verdict import verdict_of, verdict_of_loss
 
-__all__ = ["blueprint"]
+__all__ = ["page"]
 
-blueprint = Blueprint("job", __name__)
-
-MAX_PROCESSES = 200  # rows of the table of processes; more are only counted
+MAX_PROCESSES = 1000  # rows of the table of processes; more are only counted
+MAX_HITS = 100  # rows of the table of stretches
+MAX_TIMES = 16 << 20  # processes times slices of which the split of the time is read
 
 
 @blueprint.get("/jobs/<int:key>")
 def page(key: int) -> str:
-    """The page; its plots are fetched by the page's script."""
-    wanted = arguments_or_400(JobPageArguments())
+    """One tab of the page."""
+    wanted = arguments_or_400(PageArguments())
     conn = connection()
     job = job_or_404(conn, key)
     processes = queries.get_processes(conn, key)
-    record = details.get_record(conn, key)
+    batch = batch_job_of_step(conn, key)
     return render_template(
-        "job.html",
+        f"job/{wanted['tab']}.html",
         job=job,
         wanted=wanted,
+        tabs=TABS,
         verdict=verdict_of(job) if job.estimate else verdict_of_loss(read_loss(conn, job)),
-        record=record,
-        batch=batch_job_of_step(conn, key),
-        processes=process_rows(processes, MAX_PROCESSES),
-        more_processes=max(0, len(processes) - MAX_PROCESSES),
-        killed=sum(process.count for process in processes if process.state == "killed"),
-        totals=total_rows(details.get_totals(conn, key), np.array([p.is_mpi for p in processes], dtype=np.bool_)),
-        time=_time(job),
-        functions=function_rows(queries.get_functions(conn, key)),
-        access=access_rows(details.get_access(conn, key)),
-        lost=lost_rows(job.lost),
+        batch=batch,
+        killed=_killed(processes),
+        footprint=_footprint(conn, job, processes, batch),
+        **_TAB_VALUES[wanted["tab"]](conn, job, processes, wanted),
     )
 
 
-@blueprint.get("/jobs/<int:key>/figure.json")
-def figure(key: int) -> Response:
-    """The stacked plots as plotly.js takes them, or (``plots`` empty) the words that explain why there are none."""
-    wanted = arguments_or_400(FigureArguments())
-    conn = connection()
-    job = job_or_404(conn, key)
-    if job.n_slices == 0:
-        return jsonify({"plots": [], "notes": [_TOO_SHORT]})
-    if not job.detail:
-        return jsonify({"plots": [], "notes": [_PRUNED]})
-    return jsonify(_figure(job, wanted))
+def _killed(processes: list[Process]) -> int:
+    return sum(process.count for process in processes if process.state == "killed")
 
 
-def _time(job: JobRow) -> list[TimePart]:
-    data = read_frames(connection(), job, TIME_COLUMNS)
-    return time_parts(data.frames, data.covered_ns)
-
-
-_PRUNED = (
-    "The slices of this job are older than the site keeps them, so there is no time line; the tables are complete."
-)
-_TOO_SHORT = "The job ended before its first slice was closed, so there is no time line. The tables below are complete."
-
-
-def _figure(job: JobRow, wanted: dict[str, Any]) -> dict[str, Any]:
-    conn = connection()
-    data, loss = read_frames(conn, job), read_loss(conn, job)
-    backgrounds = read_background(conn, job, data)
-    every = wanted["plots"] == "all"
-    own = job_plots(data, job.slice_ns, spread=wanted["view"] == "spread", every=every)
-    others = background_plots(backgrounds, job.slice_ns, every=every)
-    drawn = stacked_figure(
-        [*lost_plot(loss.per_slice_s, job.slice_ns), *own, *others],
-        Axis(job.first_slice, job.n_slices, job.slice_ns),
-        loss.per_slice_s,
-        theme=wanted["theme"],
-        size=wanted["size"],
+def _footprint(conn: Connection, job: JobRow, processes: list[Process], batch: BatchRow | None) -> list[Bar]:
+    return footprint(
+        processes,
+        details.get_totals(conn, job.key),
+        lost_pct=(job.estimate or {}).get("interference_pct"),
+        cpus=batch.cpus if batch else None,
+        node_bytes=memory_of_nodes(conn, job),
     )
-    quiet = quiet_resources(backgrounds, job.slice_ns, every=every)
-    return drawn | {"notes": list(_notes(job, bool(own), bool(others), quiet, loss.why_not))}
 
 
-def _notes(job: JobRow, own: bool, others: bool, quiet: list[str], why_not: str) -> list[str]:
-    """What the plots do not show, in words."""
-    notes = []
-    if not own:
-        notes.append("None of the measured series of this job was ever above zero.")
-    if job.n_slices < 5:
-        notes.append(f"The job lasted {job.n_slices} slices of {job.slice_ns / 1e9:g} s: too few to see a course.")
-    if why_not:
-        notes.append(f"Nothing is shaded. {why_not}")
-    if not others:
-        notes.append("No other profiled job used a resource of this job while it ran.")
-    elif quiet:
-        notes.append(f"No other profiled job was seen on: {', '.join(quiet)}.")
-    if job.n_slices > MAX_POINTS:
-        width = -(-job.n_slices // MAX_POINTS)
-        notes.append(f"Each point is the mean of {width} slices; the bands hold their smallest and largest values.")
-    return notes
+def _time(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[str, Any]) -> dict[str, Any]:
+    lost = read_loss(conn, job).per_slice_s
+    hits, n_hits = ([], 0) if lost is None else worst_hits(lost, job.first_slice, job.slice_ns, MAX_HITS)
+    chosen = wanted["process"]
+    return {
+        "hits": hits,
+        "n_hits": n_hits,
+        "process_title": None if chosen is None else process_title(conn, job, chosen),
+    }
+
+
+def _processes(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "processes": process_rows(processes, MAX_PROCESSES),
+        "more_processes": max(0, len(processes) - MAX_PROCESSES),
+        "metrics": metrics_of_job(conn, job),
+        "cells": CELLS,
+        "n_nodes": len({process.host for process in processes}),
+    }
+
+
+def _segments(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[str, Any]) -> dict[str, Any]:
+    return {"rows": (job.estimate or {}).get("clusters") or [], "estimate": job.estimate or {}}
+
+
+def _io(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[str, Any]) -> dict[str, Any]:
+    return {"access": access_rows(details.get_access(conn, job.key))}
+
+
+def _functions(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[str, Any]) -> dict[str, Any]:
+    mpi = np.array([process.is_mpi for process in processes], dtype=np.bool_)
+    small = job.n_processes * job.n_slices <= MAX_TIMES
+    times = read_frames(conn, job, TIME_COLUMNS) if small else None
+    return {
+        "functions": function_rows(queries.get_functions(conn, job.key)),
+        "totals": total_rows(details.get_totals(conn, job.key), mpi),
+        "time": time_parts(times.frames, times.covered_ns) if times else [],
+    }
+
+
+def _nodes(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[str, Any]) -> dict[str, Any]:
+    return {}
+
+
+def _quality(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "record": details.get_record(conn, job.key),
+        "coverage": read_coverage(conn, job),
+        "lost": lost_rows(job.lost),
+    }
+
+
+_TAB_VALUES: dict[str, Callable[[Connection, JobRow, list[Process], dict[str, Any]], dict[str, Any]]] = {
+    "time": _time,
+    "processes": _processes,
+    "segments": _segments,
+    "io": _io,
+    "functions": _functions,
+    "nodes": _nodes,
+    "quality": _quality,
+}

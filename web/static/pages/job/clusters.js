@@ -1,0 +1,68 @@
+// The segments: a box for each cluster, when their members were hit, the histogram of the chosen one.
+import { parameter, setParameters } from "../../plots/address.js";
+import { element } from "../../plots/headings.js";
+import { PLOTLY, onChange, size, theme } from "../../plots/theme.js";
+
+const TITLES = {
+  boxes: "How long they last: whiskers hold 98 %, the box half of the segments; the bar is the threshold",
+  timeline: "When they were hit, and what each lost",
+  histogram: "All segments of the chosen cluster",
+};
+const holder = document.getElementById("clusters");
+let count = 0;
+
+async function load() {
+  const address = new URL(holder.dataset.clusters, window.location);
+  address.searchParams.set("theme", theme());
+  address.searchParams.set("size", size());
+  address.searchParams.set("cluster", parameter("cluster") ?? 0);
+  const answer = await fetch(address);
+  if (!answer.ok) {
+    throw new Error(`the server answered ${answer.status}`);
+  }
+  const found = await answer.json();
+  document.querySelector("[data-notes]").replaceChildren(...found.notes.map((text) => element("li", "", text)));
+  if (!found.clusters) {
+    holder.replaceChildren(element("p", "loading", "There is nothing to draw here."));
+    holder.dataset.state = "empty";
+    return;
+  }
+  count = found.clusters.length;
+  const parts = Object.entries(TITLES).filter(([name]) => found.figures[name]);
+  const figures = parts.map(([name, title]) => {
+    const drawing = element("div", "drawing");
+    const head = element("div", "toolbar", element("h3", "", title));
+    if (name === "histogram" && count > 1) {
+      head.append(chooser(found.chosen));
+    }
+    const part = element("figure", `cluster-${name}`, head, drawing);
+    part.setAttribute("aria-label", title);
+    return [part, drawing, found.figures[name]];
+  });
+  holder.replaceChildren(...figures.map(([part]) => part));
+  for (const [, drawing, { data, layout }] of figures) {
+    await Plotly.newPlot(drawing, data, layout, PLOTLY);
+    drawing.on("plotly_click", ({ points: [point] }) => choose(point.data.meta?.cluster ?? -1));
+  }
+  holder.dataset.state = "drawn";
+}
+
+function chooser(chosen) {
+  const select = element("select", "", ...Array.from({ length: count }, (_, i) => new Option(`cluster ${i + 1}`, i, false, i === chosen)));
+  select.addEventListener("change", () => choose(Number(select.value)));
+  return element("label", "", "Cluster ", select);
+}
+
+function choose(cluster) {
+  if (cluster >= 0 && String(cluster) !== (parameter("cluster") ?? "0")) {
+    setParameters({ cluster });
+    start();
+  }
+}
+
+const start = () => load().catch((error) => holder.replaceChildren(element("p", "loading", `The segments could not be loaded: ${error.message}. Reload the page to try again.`)));
+
+window.addEventListener("popstate", start);
+document.addEventListener("job:refreshed", start);
+onChange(start);
+start();
