@@ -51,13 +51,18 @@ def init_app(app: Flask, api: Api) -> None:
 def _document(api: Api, error: HTTPException) -> Response:
     """The error as JSON, with the words of the page."""
     content, *rest = api.handle_http_exception(error)
-    return make_response({"message": error.description} | content, *rest)
+    return _with_headers(make_response({"message": error.description} | content, *rest), error)
 
 
 def _page(error: HTTPException) -> Response:
     code = error.code or 500
     html = render_template("error.html", code=code, name=error.name, what=error.description, advice=_ADVICE.get(code))
-    response = make_response(html, code)
-    if code == 405 and (allow := dict(error.get_headers()).get("Allow")):
-        response.headers["Allow"] = allow
+    return _with_headers(make_response(html, code), error)
+
+
+def _with_headers(response: Response, error: HTTPException) -> Response:
+    """What tells programs the way out: which methods there are, how to sign in, how long to wait."""
+    for name, value in error.get_headers():
+        if name in ("Allow", "WWW-Authenticate", "Retry-After"):
+            response.headers.setdefault(name, value)
     return response

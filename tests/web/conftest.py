@@ -24,6 +24,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return make_site(tmp_path_factory.mktemp("web"))
 
 
+@pytest.fixture(scope="module")
+def own_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A database of the same jobs for the tests of one module, which may write to it."""
+    return make_site(tmp_path_factory.mktemp("own"))
+
+
 @pytest.fixture(scope="session")
 def app(site: Site) -> Flask:
     return create_app(site.url)

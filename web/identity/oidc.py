@@ -21,7 +21,9 @@ log = logging.getLogger(__name__)
 
 _PERSON = "person"  # keys of the session
 _NEXT = "next"
+_BROKEN = (RequestException, RuntimeError, ValueError, KeyError, TypeError)  # what is raised for odd answers
 _TIMEOUT_S = 10  # of the provider
+_MOST_BEGUN = 10  # what a browser's session holds of sign-ins that were begun and not ended
 
 
 class OidcSignIn:
@@ -42,6 +44,13 @@ class OidcSignIn:
                 "default_timeout": _TIMEOUT_S,
             },
         )
+        self._demands = {
+            "iss": {"essential": True, "value": oidc.issuer},
+            "aud": {"essential": True, "value": oidc.client_id},
+            "sub": {"essential": True},
+            "exp": {"essential": True},
+            "nonce": {"essential": True},
+        }
         pages = Blueprint("sign_in", __name__)
         pages.get("/sign-in")(self.begin)
         pages.get("/sign-in/callback")(self.callback)
@@ -57,21 +66,25 @@ class OidcSignIn:
 
     def begin(self) -> Response:
         """Send the browser to the provider."""
+        if len(session) > _MOST_BEGUN:
+            session.clear()
         session.pop(_PERSON, None)
         session[_NEXT] = _own_path(request.args.get("next", ""))
         try:
+            self._check_issuer()
             return self._client.authorize_redirect(f"{self._settings.public_url}{url_for('sign_in.callback')}")
-        except (AuthlibBaseError, RequestException, ValueError, KeyError) as error:
+        except (AuthlibBaseError, *_BROKEN) as error:
             _unavailable(error)
 
     def callback(self) -> Response:
         """Take what the provider says: the state is ours, the code was asked for by us, the token is checked."""
         try:
-            token = self._client.authorize_access_token()
+            self._check_issuer()
+            token = self._client.authorize_access_token(claims_options=self._demands)
         except (AuthlibBaseError, JoseError) as error:
             log.warning("sign-in refused: %s", error)
             abort(403, description="The sign-in did not succeed, or took too long. Start again.")
-        except (RequestException, ValueError, KeyError) as error:
+        except _BROKEN as error:
             _unavailable(error)
         claims = token.get("userinfo") or {}
         person = self._person(claims)
@@ -84,6 +97,11 @@ class OidcSignIn:
         """Forget who signed in here. The provider may remember: it signs in again without asking."""
         session.clear()
         return render_template("signed_out.html")
+
+    def _check_issuer(self) -> None:
+        """What describes itself as somebody else is not whom the site trusts."""
+        if self._client.load_server_metadata().get("issuer") != self._oidc.issuer:
+            raise ValueError("it describes itself as another issuer than the settings name")
 
     def _person(self, claims: dict[str, Any]) -> Person:
         groups = claims.get(self._oidc.groups_claim)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from crosswind.web.identity.roles import Role, Viewer
 from crosswind.web.identity.settings import Settings
@@ -35,8 +36,8 @@ def person_of(name: object, groups: Iterable[object], settings: Settings, *, str
     if not _NAME.fullmatch(text):
         raise Refused("the name that you signed in with is no login name of this site")
     used = _groups_used(settings)
-    known = [group for group, _ in zip(groups, range(_MOST_GROUPS), strict=False) if group in used]
-    return Person(text, tuple(str(group) for group in known))
+    known = (group for group in islice(groups, _MOST_GROUPS) if isinstance(group, str) and group in used)
+    return Person(text, tuple(known))
 
 
 def viewer_of(person: Person, settings: Settings) -> Viewer:

@@ -69,6 +69,12 @@ def _limit(text: str) -> str:
     return text
 
 
+def _scopes(text: str) -> str:
+    if "openid" not in text.split():
+        raise ValueError('write scopes with openid among them, such as "openid profile groups"')
+    return text
+
+
 def _secret_file(path: Path) -> Path:
     if not path.is_absolute():
         raise ValueError("write an absolute path")
@@ -122,7 +128,7 @@ class Oidc(_Part):
     client_secret_file: _SecretFile | None = None
     user_claim: _Name = "preferred_username"
     groups_claim: _Name = "groups"
-    scopes: _Name = "openid profile"
+    scopes: Annotated[_Name, AfterValidator(_scopes)] = "openid profile"
     strip_domain: bool = False
     session_hours: Annotated[float, Field(gt=0, le=24 * 30)] = 8
 
