@@ -14,24 +14,22 @@ its files go back to the spool, and since loading is idempotent it does not matt
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import logging
 import os
 import shutil
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 from crosswind.collector.errors import SpoolError
+from crosswind.collector.folders import RefusedFolder, move_into, own_folder
 from crosswind.collector.log import log_event
 
-__all__ = ["REFUSED", "RUNNING", "Claim", "Claims", "lock_file", "own_folder", "recover"]
+__all__ = ["RUNNING", "Claim", "Claims", "lock_file", "recover"]
 
-CLAIMS, DONE, REFUSED, RUNNING, OWNER = "claims", "done", "refused", "running", "owner"
-MAX_REFUSED = 10_000
+CLAIMS, DONE, RUNNING, OWNER = "claims", "done", "running", "owner"
 
 
 class Claim:
@@ -40,7 +38,7 @@ class Claim:
     def __init__(self, spool: Path, folder: Path) -> None:
         self.spool = spool
         self.folder = folder
-        self._refused: int | None = None  # how many files are in refused/
+        self._refused = RefusedFolder(spool)
 
     @classmethod
     @contextmanager
@@ -75,22 +73,20 @@ class Claim:
         if delete:
             os.unlink(taken)
         else:
-            _move(taken, own_folder(self.spool, DONE))
+            move_into(own_folder(self.spool, DONE), taken)
 
-    def refuse(self, taken: Path) -> None:
-        """A taken file cannot be loaded: keep it in refused/, or delete it when there are MAX_REFUSED already."""
-        folder = own_folder(self.spool, REFUSED)
-        if self._refused is None:
-            self._refused = len(os.listdir(folder))
-        self._refused += 1
-        if self._refused > MAX_REFUSED and not stat.S_ISDIR(os.lstat(taken).st_mode):
-            os.unlink(taken)
-        else:
-            _move(taken, folder)
+    def refuse(self, taken: Path) -> bool:
+        """A taken file cannot be loaded: it goes to refused/. False: it is a directory, there was no room for it, and
+        it is back in the spool.
+        """
+        if self._refused.keep(taken):
+            return True
+        self.give_back(taken)
+        return False
 
     def give_back(self, taken: Path) -> None:
         """Put a taken file back into the spool."""
-        _move(taken, self.spool)
+        move_into(self.spool, taken)
 
 
 class Claims:
@@ -177,64 +173,10 @@ def _empty(folder: Path, spool: Path) -> int:
     moved = 0
     for path in files:
         try:
-            _move(path, spool)
+            move_into(spool, path)
             moved += 1
         except OSError as error:
             log_event(logging.WARNING, "not_given_back", file=path, reason=error)
     if moved == len(files):
         shutil.rmtree(folder)
     return moved
-
-
-def _move(path: Path, folder: Path) -> None:
-    """Move into a folder, never over something that is there: link, then unlink; half done it is easily completed."""
-    target = folder / path.name
-    while True:
-        try:
-            os.link(path, target, follow_symlinks=False)
-        except FileExistsError:
-            if _is_same(path, target):
-                break
-            target = _other_name(folder, path)
-        except OSError as error:
-            if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
-                raise
-            if os.path.lexists(target):  # what bears the same name was refused before
-                target = _other_name(folder, path)
-            os.rename(path, target)  # a directory, or a file system without links
-            return
-        else:
-            break
-    os.unlink(path)
-
-
-def _is_same(path: Path, target: Path) -> bool:
-    """Whether both names are of one file. Links are not followed: users make them, also to nowhere."""
-    try:
-        return os.path.samestat(os.lstat(path), os.lstat(target))
-    except FileNotFoundError:
-        return False
-
-
-def _other_name(folder: Path, path: Path) -> Path:
-    """A name that is free and, whatever characters the user chose, no longer than a name may be."""
-    stem = os.fsdecode(os.fsencode(path.stem)[:80])
-    return folder / f"{stem}.{uuid4().hex[:8]}{path.suffix}"
-
-
-def own_folder(spool: Path, name: str) -> Path:
-    """A folder of the spool that belongs to us alone: whoever may write to the spool could have planted another.
-
-    Raises SpoolError.
-    """
-    folder = spool / name
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        status = os.lstat(folder)
-    except OSError as error:
-        raise SpoolError(
-            f"cannot make {folder} ({error.strerror}): the collector has to be able to write there"
-        ) from None
-    if folder.is_symlink() or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise SpoolError(f"{folder} is not the collector's own folder (user {status.st_uid}): look at it and remove it")
-    return folder

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 
-from crosswind.collector.loading import CollectReport
+from crosswind.collector.report import CollectReport
 
 __all__ = ["LAG_BOUNDS_S", "LOOK_BOUNDS_S", "Counts", "Distribution"]
 

@@ -22,13 +22,15 @@ from crosswind.collector.batch import BatchSystem, NoBatchSystem
 from crosswind.collector.claim import Claims, recover
 from crosswind.collector.counts import Counts
 from crosswind.collector.errors import SpoolError
+from crosswind.collector.estimates import Evaluate
 from crosswind.collector.fair import FairShare
 from crosswind.collector.follow import Follower, Quota
 from crosswind.collector.live import end_turns, sweep_turns, take_turn
-from crosswind.collector.loading import CollectReport, Evaluate, Loading, name_of
 from crosswind.collector.log import log_event
 from crosswind.collector.plan import Due, Known, Limits, Plan
+from crosswind.collector.report import CollectReport
 from crosswind.collector.spool import remove_unfinished
+from crosswind.collector.step_loader import StepLoader, name_of
 from crosswind.db import DatabaseError
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.steps import group_by_step, read_spools
@@ -113,22 +115,22 @@ class Daemon:
         recovered = sum(self._scan(follower, now_ns) for follower in self._followers.values())
         self._scan_s = time.thread_time() - begin_cpu
         with Claims(self.spools) as claims:
-            loading = Loading(
+            loader = StepLoader(
                 self.engine, claims, evaluate=self.evaluate, cluster=self.settings.cluster, delete=self.settings.delete
             )
-            loading.report.recovered = recovered
+            loader.report.recovered = recovered
             try:
-                self._set_aside(loading, now_ns)
+                self._set_aside(loader, now_ns)
                 due = self._plan.due(self._followers, now_ns)
-                loading.report.running = [name_of(key) for key in self._plan.running]
-                self._load(loading, due)
+                loader.report.running = [name_of(key) for key in self._plan.running]
+                self._load(loader, due)
             finally:
-                self._account(loading.report, time.monotonic() - begin)
+                self._account(loader.report, time.monotonic() - begin)
         if time.monotonic() - self._nodes_at > self.settings.nodes_s:
             for spool in self.spools:
                 load_and_log(spool, self.engine, cluster=self.settings.cluster, loaded=self._node_files[spool])
             self._nodes_at = time.monotonic()
-        return loading.report
+        return loader.report
 
     # --- what there is ---
 
@@ -146,7 +148,7 @@ class Daemon:
             return 0
         return recovered
 
-    def _set_aside(self, loading: Loading, now_ns: int) -> None:
+    def _set_aside(self, loader: StepLoader, now_ns: int) -> None:
         """Files that cannot be loaded go to refused/, logs of no job to done/."""
         for follower in self._followers.values():
             for entry in list(follower.entries.values()):
@@ -155,19 +157,20 @@ class Daemon:
                     continue
                 try:
                     if entry.reason:
-                        loading.refuse(entry.path, entry.reason)
+                        entry.stuck = not loader.refuse(entry.path, entry.reason)
                     elif follower.may_run(entry, now_ns):
                         continue
                     else:
-                        loading.put_away(entry.path)
-                    follower.forget(entry.path)
+                        loader.put_away(entry.path)
+                    if not entry.stuck:
+                        follower.forget(entry.path)
                 except (SpoolError, OSError) as error:
                     entry.stuck = True
                     self._failed("move", file=entry.path, reason=error)
 
     # --- loading ---
 
-    def _load(self, loading: Loading, due: Sequence[Due]) -> None:
+    def _load(self, loader: StepLoader, due: Sequence[Due]) -> None:
         """Load steps in turn until the budget is spent: one at least, however long the directories took to list."""
         begin = time.monotonic()
         for n, (uid, step) in enumerate(self._share.in_turn((d.key.uid, d) for d in due)):
@@ -177,9 +180,9 @@ class Daemon:
             try:
                 with self._share.charged(uid):
                     if step.state is None:
-                        self._finish(loading, step)
+                        self._finish(loader, step)
                     else:
-                        self._refresh(loading, step, step.state, known)
+                        self._refresh(loader, step, step.state, known)
                 known.failures = 0
             except DatabaseError:
                 self._postpone(known)
@@ -191,16 +194,16 @@ class Daemon:
                 self._postpone(known)
                 self._failed("unforeseen", step=name_of(step.key), reason=repr(error))
 
-    def _finish(self, loading: Loading, step: Due) -> None:
+    def _finish(self, loader: StepLoader, step: Due) -> None:
         """Take the files of a step, or of ended processes of it, load them and put them away."""
         for batch in step.batches:
-            loading.load_finished(batch)
+            loader.load_finished(batch)
             for path in batch:
                 self._followers[path.parent].forget(path)
         end_turns(step.spool, step.key)
-        self.counts.slices += self._log_loaded(loading.report, "finished")
+        self.counts.slices += self._log_loaded(loader.report, "finished")
 
-    def _refresh(self, loading: Loading, step: Due, state: str, known: Known) -> None:
+    def _refresh(self, loader: StepLoader, step: Due, state: str, known: Known) -> None:
         """Load what a running step has so far, unless another collector has done or does it."""
         begin, begin_cpu = time.monotonic(), time.thread_time()
         with take_turn(step.spool, step.key) as turn:
@@ -210,8 +213,8 @@ class Daemon:
                 files, _ = read_spools(batch)  # what can't be read now is refused when the step is over
                 members = group_by_step(files).get(step.key)
                 if members:
-                    loading.load_running(members, step.running)
-                    self._log_loaded(loading.report, "running")
+                    loader.load_running(members, step.running)
+                    self._log_loaded(loader.report, "running")
             turn.note(state)
         known.state = state
         known.add_cost(time.thread_time() - begin_cpu)

@@ -16,18 +16,20 @@ from pathlib import Path
 
 from crosswind.collector.batch import BatchSystem
 from crosswind.collector.errors import SpoolError
-from crosswind.collector.spool import MAX_FILES, STARTING_S, SUFFIXES
+from crosswind.collector.spool import MAX_FILES, STARTING_S, SUFFIXES, is_copy
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import State
 from crosswind.profile.lifecycle import SILENT_SLICES, Machine
 from crosswind.profile.peek import START, Peek, peek
 from crosswind.profile.steps import EXHAUSTED
 
-__all__ = ["QUIET_S", "Entry", "Follower", "Quota"]
+__all__ = ["COPY_QUIET_S", "QUIET_S", "Entry", "Follower", "Quota"]
 
 QUIET_S = 600.0  # after this long without a sign of life a process of another machine counts as dead
 WATCHED_S = 15.0  # but only when we watched it for so long ourselves
 OVER_S = 10.0  # the same, when the batch system says that its job is over
+COPY_QUIET_S = 3600.0  # the agent of its node ships copies of what runs, and the whole file at its end: unless it died
+COPY_OVER_S = 120.0  # so long after the batch system says that the job is over, in case the agent is late
 LOG_QUIET_S = 30.0  # a log of short processes may grow until it was left alone for so long
 LATE_NS = 100_000_000  # how long behind a boundary the records of the slice are looked for
 LONGEST_NS = 10 * 10**9  # a file is looked at so often at least: its process may end within a slice of a day
@@ -91,16 +93,17 @@ class Follower:
             return now_ns - max(seen.mtime_ns, entry.news_ns) < LOG_QUIET_S * 1e9
         if seen.state != State.RUNNING or self.machine.has_rebooted(seen):
             return False
-        if entry.alive or self.machine.knows_pid(seen):
-            return entry.alive
-        if self.machine.is_of(seen):
-            return now_ns - max(entry.news_ns, entry.first_ns) < SILENT_SLICES * seen.slice_ns
-        over = self.batch.is_over(seen.job_id, seen.uid) if seen.job_id else None
-        silent_ns = now_ns - max(seen.mtime_ns, entry.news_ns)
         watched_ns = now_ns - max(entry.first_ns, entry.news_ns)
-        if over is None:
-            return silent_ns < QUIET_S * 1e9 or watched_ns < WATCHED_S * 1e9
-        return not over or watched_ns < OVER_S * 1e9
+        here = not is_copy(entry.path)
+        if here and (entry.alive or self.machine.knows_pid(seen)):
+            return entry.alive
+        if here and self.machine.is_of(seen):
+            return watched_ns < SILENT_SLICES * seen.slice_ns
+        over = self.batch.is_over(seen.job_id, seen.uid) if seen.job_id else None
+        if over is not None:
+            return not over or watched_ns < (OVER_S if here else COPY_OVER_S) * 1e9
+        silent_ns = now_ns - max(seen.mtime_ns, entry.news_ns)
+        return silent_ns < (QUIET_S if here else COPY_QUIET_S) * 1e9 or watched_ns < WATCHED_S * 1e9
 
     def forget(self, path: Path) -> None:
         """A file was taken away: should one of its name and inode come back, it is new."""

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from crosswind.collector.claim import RUNNING, lock_file, own_folder
+from crosswind.collector.claim import RUNNING, lock_file
+from crosswind.collector.folders import own_folder
 from crosswind.profile.steps import StepKey
 
 __all__ = ["Turn", "end_turns", "sweep_turns", "take_turn"]

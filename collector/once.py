@@ -12,18 +12,11 @@ from sqlalchemy import Engine
 
 from crosswind.collector.agent.load import collect_nodes
 from crosswind.collector.claim import Claims, recover
-from crosswind.collector.follow import QUIET_S
-from crosswind.collector.loading import (
-    NO_ESTIMATE,
-    CollectReport,
-    Evaluate,
-    File,
-    Loading,
-    checked_evaluation,
-    evaluate_whole,
-    name_of,
-)  # fmt: skip
-from crosswind.collector.spool import find_spools, remove_unfinished
+from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, checked_evaluation, evaluate_whole
+from crosswind.collector.follow import COPY_QUIET_S, QUIET_S
+from crosswind.collector.report import CollectReport
+from crosswind.collector.spool import find_spools, is_copy, remove_unfinished
+from crosswind.collector.step_loader import File, StepLoader, name_of
 from crosswind.db import LoadResult, load_profile
 from crosswind.profile.layout import State
 from crosswind.profile.lifecycle import Machine
@@ -60,7 +53,7 @@ def collect_once(
         remove_unfinished(spool)
     steps = group_by_step(files)
     with Claims(spools) as claims:
-        look = Loading(engine, claims, evaluate=evaluate, cluster=cluster, delete=delete)
+        look = StepLoader(engine, claims, evaluate=evaluate, cluster=cluster, delete=delete)
         look.report.recovered = recovered
         for path, reason in dropped:
             look.refuse(Path(path), reason)
@@ -110,7 +103,7 @@ def _may_run(file: File, machine: Machine) -> bool:
     if isinstance(file, ShortLog) or file.state != State.RUNNING or machine.has_rebooted(file):
         return False
     now_ns = time.time_ns()
-    if machine.is_of(file):
+    if machine.is_of(file) and not is_copy(file.path):
         return machine.seems_to_run(file, now_ns)
     last_ns = max(file.mtime_ns, int(file.slices.end_ns.max(initial=0)))
-    return now_ns - last_ns < QUIET_S * 1e9
+    return now_ns - last_ns < (COPY_QUIET_S if is_copy(file.path) else QUIET_S) * 1e9

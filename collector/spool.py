@@ -9,12 +9,18 @@ from pathlib import Path
 
 from crosswind.collector.errors import SpoolError
 
-__all__ = ["MAX_FILES", "SUFFIXES", "find_spools", "remove_unfinished"]
+__all__ = ["COPY_MARK", "MAX_FILES", "SUFFIXES", "find_spools", "is_copy", "remove_unfinished"]
 
 SUFFIXES = (".xws", ".xwl")  # a process's own file; the log of a job step's short processes
+COPY_MARK = ".running"  # ends the stem of a delivered copy of a file to which its process still writes
 UNFINISHED = ".making."  # the name under which the library makes a file, before it gives it its own
 MAX_FILES = 1 << 20
 STARTING_S = 60.0  # how long a file may be without a header: its process is about to write it
+
+
+def is_copy(path: str | os.PathLike[str]) -> bool:
+    """Whether a file was delivered from another node while its process still wrote to it."""
+    return Path(path).stem.endswith(COPY_MARK)
 
 
 def find_spools(directory: str | os.PathLike[str]) -> list[Path]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +12,9 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DataError
 
 from crosswind.collector.claim import Claims
-from crosswind.db import DatabaseError, Evaluation, RefusedProfile, load_profile, reading
-from crosswind.db.queries import get_digest, get_profile
-from crosswind.db.store import store_evaluation
+from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, checked_evaluation, evaluate_whole
+from crosswind.collector.report import CollectReport, LoadedStep
+from crosswind.db import DatabaseError, Evaluation, RefusedProfile, load_profile
 from crosswind.profile.errors import FormatError, printable
 from crosswind.profile.merge import merge_files
 from crosswind.profile.model import Profile
@@ -24,68 +22,13 @@ from crosswind.profile.short import ShortLog
 from crosswind.profile.spool import SpoolFile
 from crosswind.profile.steps import StepKey, group_by_step, read_spools
 
-__all__ = [
-    "NO_ESTIMATE", "CollectReport", "Evaluate", "File", "LoadedStep", "Loading", "checked_evaluation", "evaluate_whole",
-    "name_of",
-]  # fmt: skip
+__all__ = ["File", "StepLoader", "name_of"]
 
-Evaluate = Callable[[Profile], Evaluation | None]
 File = SpoolFile | ShortLog
 
-NO_ESTIMATE = (ValueError, TypeError, ArithmeticError, LookupError)
 
-
-@dataclass(frozen=True)
-class LoadedStep:
-    """A job step that was loaded. changed: whether the database did not have all of it already. newest_ns: UTC, end of
-    the last slice that its processes closed.
-    """
-
-    job_id: str
-    step: str
-    user: str
-    job_key: int
-    processes: int
-    slices: int
-    changed: bool
-    newest_ns: int
-
-
-@dataclass
-class CollectReport:
-    """What one look did. running: job steps left alone; refused: (file, why); kinds: how many files were refused by
-    kind of reason; notes: what went wrong beside the loading.
-    """
-
-    loaded: list[LoadedStep] = field(default_factory=list)
-    running: list[str] = field(default_factory=list)
-    refused: list[tuple[str, str]] = field(default_factory=list)
-    kinds: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
-    recovered: int = 0  # files of collectors that died
-    node_slices: int = 0  # that were read from files of nodes' agents
-
-
-def checked_evaluation(profile: Profile, evaluate: Evaluate | None) -> Evaluation | None:
-    """What was found, if it can be stored: JSON has no NaN and no infinity. Raises one of NO_ESTIMATE."""
-    found = evaluate(profile) if evaluate else None
-    if found is not None:
-        json.dumps(found.document, allow_nan=False)
-    return found
-
-
-def evaluate_whole(engine: Engine, job_key: int, evaluate: Evaluate) -> None:
-    """Make and store the estimate of a job from all that the database has of it. Raises one of NO_ESTIMATE,
-    DatabaseError.
-    """
-    with reading(engine) as conn:
-        digest, profile = get_digest(conn, job_key), get_profile(conn, job_key)
-    if digest is not None and profile is not None:
-        store_evaluation(engine, job_key, checked_evaluation(profile, evaluate), digest)
-
-
-class Loading:
-    """What is done with the steps of one look; what came of it is in `report`."""
+class StepLoader:
+    """Loads the steps of one look; what came of it is in `report`."""
 
     def __init__(
         self, engine: Engine, claims: Claims, *, evaluate: Evaluate | None = None, cluster: str = "", delete: bool
@@ -133,11 +76,10 @@ class Loading:
         if taken is not None:
             self.claims.of(taken).finish(taken, delete=self.delete)
 
-    def refuse(self, path: Path, reason: str) -> None:
-        """Move a file of the spool to refused/ and report it. Raises SpoolError."""
+    def refuse(self, path: Path, reason: str) -> bool:
+        """Move a file of the spool to refused/ and report it; False: it has to stay where it is. Raises SpoolError."""
         taken = self.claims.of(path).take(path)
-        if taken is not None:
-            self._refuse_taken(taken, reason, "unreadable")
+        return taken is None or self._refuse_taken(taken, reason, "unreadable")
 
     def _take(self, paths: Sequence[Path]) -> list[Path]:
         """Take the files of a step. All collectors begin with the same one, and who fails to get it leaves the others
@@ -217,10 +159,10 @@ class Loading:
         """Where a file lay, for reports and databases: users choose names with any bytes in them."""
         return printable(str(self.claims.origin(path)))
 
-    def _refuse_taken(self, taken: Path, reason: str, kind: str) -> None:
+    def _refuse_taken(self, taken: Path, reason: str, kind: str) -> bool:
         self.report.refused.append((self._shown(taken), reason))
         self.report.kinds[kind] += 1
-        self.claims.of(taken).refuse(taken)
+        return self.claims.of(taken).refuse(taken)
 
 
 def name_of(key: StepKey) -> str:

@@ -71,7 +71,7 @@ def test_no_circle():
 @pytest.mark.parametrize(
     "line",
     [
-        "import crosswind.collector.loader",
+        "import crosswind.collector.once",
         "from crosswind.collector import collect_once",
         "from crosswind import collector",
         "def f():\n    from crosswind.collector.spool import find_spools",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -14,11 +15,13 @@ import click
 
 from crosswind.tools.database import db_option
 from crosswind.tools.errors import CommandError
+from crosswind.tools.names import PLAIN_NAME, cluster_option
 from crosswind.tools.output import print_json, print_table
 from crosswind.tools.run import SLICE_PATTERN, SliceLength
 
 if TYPE_CHECKING:
     from crosswind.collector.agent.run import Agent
+    from crosswind.collector.transport.ship import Sender
 
 __all__ = ["agent_command", "nats_credentials_option", "stop_on_signals"]
 
@@ -45,7 +48,14 @@ def nats_credentials_option() -> Callable[..., Callable[..., None]]:
 @click.option("--slice", "slice_length", type=SliceLength(), default="4s", show_default=True, help="Length of a slice.")
 @click.option("--sources", metavar="LIST", help="Only these sources, separated by commas; none: no node metrics.")
 @click.option("--server", metavar="RESOURCE", default="", help="This node serves a shared resource, such as fs:net.")
-@click.option("--node", default=lambda: os.uname().nodename, show_default="the host's name", help="The node's name.")
+@click.option(
+    "--node",
+    type=PLAIN_NAME,
+    default=lambda: os.uname().nodename,
+    show_default="the host's name",
+    help="The node's name.",
+)
+@cluster_option("The cluster that the node belongs to.")
 @db_option(required=False)
 @click.option("--ship", metavar="TARGET", help="Bundle finished files and send them: a directory, or nats://HOST:PORT.")
 @nats_credentials_option()
@@ -56,6 +66,27 @@ def nats_credentials_option() -> Callable[..., Callable[..., None]]:
     show_default=True,
     help="Seconds between loading (--db) or shipping (--ship).",
 )
+@click.option(
+    "--running-rate",
+    type=click.FloatRange(min=0),
+    default=64,
+    show_default=True,
+    help="KiB a second for copies of steps that run (--ship); 0: none.",
+)
+@click.option(
+    "--outbox-size",
+    type=click.IntRange(min=1),
+    default=512,
+    show_default=True,
+    help="MiB of bundles that may wait to be sent (--ship); beyond it the oldest are dropped.",
+)
+@click.option(
+    "--outbox-bundles",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    help="How many of them may wait.",
+)
 @click.option("--once", is_flag=True, help="Print one slice and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --once: as JSON.")
 def agent_command(
@@ -64,10 +95,14 @@ def agent_command(
     sources: str | None,
     server: str,
     node: str,
+    cluster: str,
     db: str | None,
     ship: str | None,
     nats_credentials: str | None,
     interval: float,
+    running_rate: float,
+    outbox_size: int,
+    outbox_bundles: int,
     once: bool,
     as_json: bool,
 ) -> None:
@@ -81,8 +116,14 @@ def agent_command(
     """
     from crosswind.collector.agent.run import Agent
     from crosswind.collector.log import log_to
+    from crosswind.collector.transport.bundle import Origin
+    from crosswind.collector.transport.outbox import Bounds, Outbox
+    from crosswind.collector.transport.running import RunningSteps
+    from crosswind.collector.transport.ship import Shipper
     from crosswind.db.schema import BLOCK
 
+    if not node:
+        raise click.UsageError("this host has no name: say --node NAME")
     if db and ship:
         raise click.UsageError("--db and --ship exclude each other: what is shipped is loaded by the collector")
     agent = Agent(
@@ -99,9 +140,12 @@ def agent_command(
     log_to(sys.stderr)
     stop = stop_on_signals()
     if ship:
-        work: Callable[[], None] | None = _shipping(spool, node, ship, nats_credentials)
+        sender = _sender_for(ship, nats_credentials)
+        outbox = Outbox(spool, Origin(node, cluster), Bounds(outbox_size << 20, outbox_bundles))
+        running = RunningSteps(spool, outbox.origin, running_rate * 1024)
+        work: Callable[[], None] | None = Shipper(outbox, sender, running).ship_and_log
     else:
-        work = None if db is None else _loading(spool, db)
+        work = None if db is None else _loading(spool, db, cluster)
     last = threading.Event()  # set when the agent has ended its file: then work once more
     worker = threading.Thread(target=_repeat, args=(work, interval, last)) if work else None
     if worker:
@@ -123,29 +167,33 @@ def stop_on_signals() -> threading.Event:
 
 
 def _repeat(work: Callable[[], None], interval: float, last: threading.Event) -> None:
-    while not last.wait(interval):
-        work()
-    work()
+    """Work every so many seconds, and once more at the end. Nothing that fails ends it: the next time may go well."""
+    from crosswind.collector.log import log_event
+
+    is_last = False
+    while not is_last:
+        is_last = last.wait(interval)
+        try:
+            work()
+        except Exception as error:
+            log_event(logging.ERROR, "failed", what="unforeseen", reason=repr(error))
 
 
-def _shipping(spool: Path, node: str, target: str, credentials: str | None) -> Callable[[], None]:
-    """What ships once. Failures are logged: what was not sent waits in the outbox."""
-    from crosswind.collector.transport.outbox import Outbox
-    from crosswind.collector.transport.ship import sender_for, ship_and_log
+def _sender_for(target: str, credentials: str | None) -> Sender:
+    from crosswind.collector.transport.ship import sender_for
 
     if "://" not in target and not Path(target).is_dir():
         raise CommandError(f"{target}: there is no such directory to ship to: make it, or name nats://HOST:PORT")
-    outbox, sender = Outbox(spool, node), sender_for(target, credentials)
-    return lambda: ship_and_log(outbox, sender)
+    return sender_for(target, credentials)
 
 
-def _loading(spool: Path, db: str) -> Callable[[], None]:
+def _loading(spool: Path, db: str, cluster: str) -> Callable[[], None]:
     """What loads the node's files once."""
     from crosswind.collector.agent.load import load_and_log
     from crosswind.db.connection import open_database
 
     engine = open_database(db)
-    return lambda: load_and_log(spool, engine)
+    return lambda: load_and_log(spool, engine, cluster=cluster)
 
 
 def _slice_ns(text: str) -> int:

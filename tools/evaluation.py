@@ -34,7 +34,7 @@ def evaluate(profile: Profile) -> Evaluation | None:
 
 def evaluate_again(engine: Engine) -> Iterator[str]:
     """Make and store the estimate of every job in a database anew; yields a line about each that failed."""
-    from crosswind.collector.loading import NO_ESTIMATE, evaluate_whole
+    from crosswind.collector.estimates import NO_ESTIMATE, evaluate_whole
     from crosswind.db import queries, reading
     from crosswind.db.errors import DatabaseError
 

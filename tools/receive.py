@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from crosswind.tools.agent import nats_credentials_option, stop_on_signals
+from crosswind.tools.names import cluster_option
 
 __all__ = ["receive_command"]
 
@@ -21,6 +22,7 @@ __all__ = ["receive_command"]
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The collector's spool directory: files are delivered there.",
 )
+@cluster_option("Take bundles of this cluster's nodes only.")
 @nats_credentials_option()
 @click.option("--once", is_flag=True, help="Deliver what is there and end; exit code 1 if a bundle was refused.")
 @click.option(
@@ -28,7 +30,13 @@ __all__ = ["receive_command"]
 )
 @click.pass_context
 def receive_command(
-    ctx: click.Context, source: str, spool: Path, nats_credentials: str | None, once: bool, interval: float
+    ctx: click.Context,
+    source: str,
+    spool: Path,
+    cluster: str,
+    nats_credentials: str | None,
+    once: bool,
+    interval: float,
 ) -> None:
     """Unpack what `crosswind agent --ship` sent into a spool directory, until SIGTERM or SIGINT.
 
@@ -43,7 +51,7 @@ def receive_command(
     from crosswind.collector.transport.ship import receiver_for
 
     log_to(sys.stderr)
-    inbox = Inbox(spool)
+    inbox = Inbox(spool, cluster=cluster)
     receiver = receiver_for(source, spool, nats_credentials)
     if once:
         receiver.receive(inbox)
@@ -54,5 +62,7 @@ def receive_command(
             receiver.receive(inbox)
         except (TransportError, OSError) as error:
             log_event(logging.WARNING, "not_received", reason=str(error))
+        except Exception as error:  # the next time may go well
+            log_event(logging.ERROR, "failed", what="unforeseen", reason=repr(error))
         if stop.wait(interval):
             return

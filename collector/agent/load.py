@@ -20,8 +20,8 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from crosswind.collector.agent.nodefile import MAX_FILE, NODE_SUFFIX, NodeFile, read_node_file
-from crosswind.collector.claim import REFUSED, own_folder
 from crosswind.collector.errors import SpoolError
+from crosswind.collector.folders import RefusedFolder
 from crosswind.collector.log import log_event
 from crosswind.collector.spool import MAX_FILES
 from crosswind.db.errors import DatabaseError, RefusedProfile
@@ -177,7 +177,7 @@ def _remove_if_ended(path: Path, file: NodeFile, status: os.stat_result) -> bool
 def _refuse(path: Path, reason: str, report: NodeReport) -> None:
     """Keep a bad file for inspection."""
     try:
-        os.rename(path, own_folder(path.parent, REFUSED) / path.name)
+        RefusedFolder(path.parent).keep(path)
     except FileNotFoundError:
         return
     report.refused.append((str(path), reason))

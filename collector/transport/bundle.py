@@ -1,11 +1,14 @@
 """Bundles (.xwb): many small files of a node as one, with their owners. A tar archive compressed with zstd.
 
-    crosswind.json     {"version": 1, "node": "n01"}
+    crosswind.json     {"version": 1, "node": "n01", "cluster": "", "running": false}
     NAME               the files, as they were: owner's number, time of the last change, bytes
     crosswind.end      empty: nothing was cut off
 
-Its name is the SHA-256 of its content, so a bundle that is sent again is known. `tar --zstd -tvf` lists one. Unpacking
-trusts the archive's owners, so a bundle counts only if it came from root (docs/operations.md, "Trust").
+With "running" they are copies of files that their processes still write to, and their time is when they were copied.
+Delivered, they have a name that each later copy takes over, until the whole file comes.
+
+A bundle's name is the SHA-256 of its content, so a bundle that is sent again is known. `tar --zstd -tvf` lists one.
+Unpacking trusts the archive's owners, so a bundle counts only if it came from root (docs/agent.md, "Trust").
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ import os
 import re
 import stat
 import tarfile
+import time
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
@@ -25,6 +30,8 @@ from uuid import uuid4
 import zstandard
 
 from crosswind.collector.agent.nodefile import NODE_SUFFIX
+from crosswind.collector.names import is_plain_name
+from crosswind.collector.spool import COPY_MARK
 from crosswind.collector.transport.errors import BadBundle
 from crosswind.profile.steps import SHORT_SUFFIX, SPOOL_SUFFIX
 
@@ -34,6 +41,7 @@ __all__ = [
     "MAX_BUNDLE",
     "MAX_FILES",
     "UNFINISHED",
+    "Origin",
     "fsync_directory",
     "open_bundle",
     "pack",
@@ -53,11 +61,19 @@ _SUFFIXES = (SPOOL_SUFFIX, SHORT_SUFFIX, NODE_SUFFIX)
 _NAME = re.compile(r"[A-Za-z0-9_+@%~=,-][A-Za-z0-9._+@%~=,-]{0,159}", re.ASCII)
 _NO_UID = (1 << 32) - 1  # to chown it means: leave the owner as it is
 _DAMAGED = (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError, LookupError, ArithmeticError, RecursionError)
-_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 
 
-def pack(paths: Iterable[Path], node: str, folder: Path) -> tuple[Path, dict[Path, int]]:
-    """Make a bundle of these files in a folder, on stable storage; its path, and the size that each file had.
+@dataclass(frozen=True)
+class Origin:
+    """Where a bundle is from. cluster: "" where a site has one only."""
+
+    node: str
+    cluster: str = ""
+
+
+def pack(paths: Iterable[Path], origin: Origin, folder: Path, *, running: bool = False) -> tuple[Path, dict[Path, int]]:
+    """Make a bundle of these files in a folder, on stable storage; its path, and the size that each file had. running:
+    their processes still write to them.
 
     What is gone, no regular file or too large is left out. Raises OSError.
     """
@@ -71,9 +87,9 @@ def pack(paths: Iterable[Path], node: str, folder: Path) -> tuple[Path, dict[Pat
                 zstandard.ZstdCompressor(level=3).stream_writer(digest, closefd=False) as packed,  # type: ignore[arg-type]
                 tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
             ):
-                _add_manifest(tar, node)
+                _add_manifest(tar, origin, running)
                 for path in paths:
-                    size = _add(tar, path)
+                    size = _add(tar, path, running)
                     if size is not None:
                         sizes[path] = size
                 tar.addfile(tarfile.TarInfo(_END))
@@ -93,22 +109,26 @@ def open_bundle(path: Path) -> io.BufferedReader:
     return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK))
 
 
-def unpack(bundle: Path, spool: Path) -> list[Path]:
-    """Deliver the files of a bundle into a spool directory, with their owners; their paths.
+def unpack(bundle: Path, spool: Path, *, cluster: str = "") -> list[Path]:
+    """Deliver the files of a bundle of this cluster into a spool directory, with their owners; their paths.
 
-    Their names are the sender's with the node and the bundle in them. When it returns they are on stable storage;
-    doing it again changes nothing. Raises BadBundle, then nothing was delivered, and OSError.
+    Their names are the sender's with the node and the bundle in them; those of copies have COPY_MARK there, and the
+    whole file takes the copy's place. When it returns they are on stable storage; doing it again changes nothing.
+    Raises BadBundle, then nothing was delivered, and OSError.
     """
-    key = bundle.name.removesuffix(BUNDLE_SUFFIX)[:12]
+    key = f".{bundle.name.removesuffix(BUNDLE_SUFFIX)[:12]}"
     made: list[tuple[Path, Path]] = []
+    copies: list[Path] = []
     try:
         with open_bundle(bundle) as file:
             _check(file, bundle.name)
-            node, members = _open(file)
+            manifest, members = _open(file, cluster)
             for member, content in members:
                 stem, suffix = os.path.splitext(member.name)
                 making = spool / f"{ARRIVING}{uuid4().hex}"
-                made.append((making, spool / f"{stem}.{node}.{key}{suffix}"))
+                mark = COPY_MARK if manifest["running"] else key
+                made.append((making, spool / f"{stem}.{manifest['node']}{mark}{suffix}"))
+                copies.append(spool / f"{stem}.{manifest['node']}{COPY_MARK}{suffix}")
                 _write(making, member, content)
     except _DAMAGED as error:
         _remove(made)
@@ -117,7 +137,13 @@ def unpack(bundle: Path, spool: Path) -> list[Path]:
         _remove(made)
         raise
     for making, target in made:
-        os.rename(making, target)
+        if manifest["running"] and _is_newer(target, making):
+            os.unlink(making)  # a bundle that was sent again
+        else:
+            os.rename(making, target)
+    if not manifest["running"]:
+        for copy in copies:
+            copy.unlink(missing_ok=True)
     fsync_directory(spool)
     return [target for _, target in made]
 
@@ -156,15 +182,25 @@ class _Hashed:
         return self.hash.hexdigest()
 
 
-def _add_manifest(tar: tarfile.TarFile, node: str) -> None:
-    text = json.dumps({"version": VERSION, "node": node}).encode()
+def _is_newer(path: Path, than: Path) -> bool:
+    """Whether a file is there and was changed later than another."""
+    try:
+        return os.lstat(path).st_mtime_ns > os.lstat(than).st_mtime_ns
+    except FileNotFoundError:
+        return False
+
+
+def _add_manifest(tar: tarfile.TarFile, origin: Origin, running: bool) -> None:
+    text = json.dumps({"version": VERSION, **asdict(origin), "running": running}).encode()
     info = tarfile.TarInfo(_MANIFEST)
     info.size = len(text)
     tar.addfile(info, io.BytesIO(text))
 
 
-def _add(tar: tarfile.TarFile, path: Path) -> int | None:
-    """Add one file as it is now; its size, or None where it was left out."""
+def _add(tar: tarfile.TarFile, path: Path, running: bool) -> int | None:
+    """Add one file as it is now; its size, or None where it was left out. running: that it is there now is its sign of
+    life, since writing to mapped memory leaves no time.
+    """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -176,25 +212,32 @@ def _add(tar: tarfile.TarFile, path: Path) -> int | None:
         content = file.read(status.st_size)
         info = tarfile.TarInfo(path.name)
         info.size, info.uid, info.gid, info.mode = len(content), status.st_uid, status.st_gid, 0o600
-        info.mtime = status.st_mtime_ns // 10**9
-        info.pax_headers = {"crosswind.mtime_ns": str(status.st_mtime_ns)}
+        mtime_ns = time.time_ns() if running else status.st_mtime_ns
+        info.mtime = mtime_ns // 10**9
+        info.pax_headers = {"crosswind.mtime_ns": str(mtime_ns)}
         tar.addfile(info, io.BytesIO(content))
     return len(content)
 
 
-def _open(file: IO[bytes]) -> tuple[str, Iterable[tuple[tarfile.TarInfo, IO[bytes]]]]:
-    """The node that a bundle says it is of, and its files one after the other, checked. Raises what reading raises."""
+def _open(file: IO[bytes], cluster: str) -> tuple[dict[str, Any], Iterable[tuple[tarfile.TarInfo, IO[bytes]]]]:
+    """The manifest of a bundle, and its files one after the other, all checked. Raises what reading raises."""
     stream = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(file, read_across_frames=False)
     tar = tarfile.open(fileobj=_Bounded(stream), mode="r|", errorlevel=2)  # type: ignore[call-overload]  # noqa: SIM115
     first = tar.next()
     if first is None or first.name != _MANIFEST or not first.isreg() or first.size > 4096:
         raise BadBundle("it does not begin with its manifest")
-    manifest = json.loads(_content(tar, first).read())
+    return _checked_manifest(json.loads(_content(tar, first).read()), cluster), _members(tar)
+
+
+def _checked_manifest(manifest: object, cluster: str) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("version") != VERSION:
         raise BadBundle("it is of another version of Crosswind")
-    if not isinstance(manifest.get("node"), str) or not _NODE.fullmatch(manifest["node"]):
+    known: dict[str, Any] = {"cluster": "", "running": False, **manifest}
+    if not isinstance(known.get("node"), str) or not is_plain_name(known["node"]):
         raise BadBundle("it names no node")
-    return manifest["node"], _members(tar)
+    if known["cluster"] != cluster:
+        raise BadBundle(f"it is of the cluster {str(known['cluster'])[:64]!r}, and what is received is of {cluster!r}")
+    return known
 
 
 def _members(tar: tarfile.TarFile) -> Iterable[tuple[tarfile.TarInfo, IO[bytes]]]:

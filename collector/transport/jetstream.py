@@ -40,6 +40,8 @@ CHUNKS, BUNDLES = "crosswind-chunks", "crosswind-bundles"
 ANNOUNCEMENTS = "crosswind.bundles"
 DURABLE = "collector"
 ACK_WAIT_S = 60.0  # after this long an announcement goes to another receiver
+RETRY_S = 30.0  # what could not be delivered is tried again after so long
+MAX_FAILED = 10  # deliveries that fail in one round: the fault is here, and the rest would fail as well
 TIMEOUT_S = 10.0
 IDLE_S = 1.0  # when nothing came for so long there is nothing
 _ID = re.compile(r"[0-9a-f]{64}")
@@ -110,7 +112,9 @@ class NatsReceiver:
         self.options = options
 
     def receive(self, inbox: Inbox) -> int:
-        """Deliver all bundles that are there; how many. Raises TransportError, OSError when a delivery fails."""
+        """Deliver all bundles that are there; how many. Raises TransportError; OSError, after the others, when a
+        delivery fails; after MAX_FAILED of them the rest waits for the next time.
+        """
         return _run(self._receive(inbox), self.url)
 
     async def _receive(self, inbox: Inbox) -> int:
@@ -118,22 +122,32 @@ class NatsReceiver:
         from nats.js.api import ConsumerConfig
 
         delivered = 0
+        failed: list[OSError] = []
         async with _connected(self.url, self.options) as js:
             config = ConsumerConfig(ack_wait=ACK_WAIT_S, max_deliver=-1)
             queue = await js.pull_subscribe(ANNOUNCEMENTS, durable=DURABLE, stream=BUNDLES, config=config)
-            while True:
+            while len(failed) < MAX_FAILED:
                 try:
                     (message,) = await queue.fetch(1, timeout=IDLE_S)
                 except NothingThere:
-                    return delivered + await self._sweep(js, inbox)
-                delivered += await self._take(js, message, inbox)
+                    delivered += await self._sweep(js, inbox)
+                    break
+                try:
+                    delivered += await self._take(js, message, inbox)
+                except OSError as error:  # the others need not wait for this one
+                    failed.append(error)
+        if failed:
+            raise failed[0]
+        return delivered
 
     async def _take(self, js: Any, message: Any, inbox: Inbox) -> bool:  # noqa: ANN401 (nats-py's own)
-        """Deliver what a message of the work queue announces, then let it go; whether anything was delivered."""
+        """Deliver what a message of the work queue announces, then let it go; whether anything was delivered. Raises
+        OSError; then it comes again after a while.
+        """
         try:
             done = await self._deliver(js, message.data, inbox, message.in_progress)
         except OSError:
-            await message.nak()
+            await message.nak(delay=RETRY_S)
             raise
         await message.ack_sync(timeout=TIMEOUT_S)
         return done

@@ -6,7 +6,8 @@
       -> sent, acknowledged          then the bundle is removed
 
 An agent may die anywhere in between: a claim of a dead one goes back to the spool, a bundle is sent by the next. So
-everything is sent at least once, and the collector loads what comes twice once.
+everything is sent at least once, and the collector loads what comes twice once. What waits is bounded: while nothing
+can be sent for long, the oldest bundles are dropped and counted.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from crosswind.collector.agent.nodefile import NODE_SUFFIX
-from crosswind.collector.claim import Claim, own_folder, recover
+from crosswind.collector.claim import Claim, recover
+from crosswind.collector.folders import own_folder
 from crosswind.collector.spool import find_spools
-from crosswind.collector.transport.bundle import BUNDLE_SUFFIX, MAX_BUNDLE, MAX_FILES, UNFINISHED, pack
+from crosswind.collector.transport.bundle import BUNDLE_SUFFIX, MAX_BUNDLE, MAX_FILES, UNFINISHED, Origin, pack
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import State
 from crosswind.profile.lifecycle import Machine
@@ -28,22 +31,42 @@ from crosswind.profile.peek import Peek, peek
 from crosswind.profile.spool import SpoolFile
 from crosswind.profile.steps import read_spools
 
-__all__ = ["Outbox"]
+__all__ = ["Bounds", "Outbox", "Steps", "look_at_steps", "parts_of"]
 
 OUTBOX = "outbox"
 LOG_QUIET_S = 30.0  # a log of short processes may grow until it was left alone for so long
 NODE_QUIET_S = 600.0  # a node file whose agent died counts as ended after so long
 _ENDED = b'{"end":true}\n'
 
-_Step = tuple[str, str, int]
+_Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """How much may wait to be sent: bytes and number of bundles. Beyond it the oldest go."""
+
+    size: int = 512 << 20
+    bundles: int = 10_000
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The job steps of a spool directory: the files of those that are finished, and looks at those of which a process
+    still runs on this node.
+    """
+
+    finished: list[list[Path]]
+    running: list[list[Peek]]
+
+
+@dataclass
 class Outbox:
-    """The outbox of a spool directory of this node."""
+    """The outbox of a spool directory of this node. dropped: bundles that were not sent, since there were too many."""
 
     spool: Path
-    node: str
+    origin: Origin
+    bounds: Bounds = field(default_factory=Bounds)
+    dropped: int = 0
 
     @property
     def folder(self) -> Path:
@@ -51,23 +74,28 @@ class Outbox:
         return own_folder(self.spool, OUTBOX)
 
     def waiting(self) -> list[Path]:
-        """The bundles that wait, the oldest first."""
+        """The bundles that wait, the oldest first; those beyond the bounds are dropped. Raises SpoolError, OSError."""
         found = []
         for path in self.folder.iterdir():
-            try:
+            with suppress(FileNotFoundError):
+                status = path.stat()
                 if path.suffix == BUNDLE_SUFFIX:
-                    found.append((path.stat().st_mtime_ns, path))
-                elif path.name.startswith(UNFINISHED) and time.time() - path.stat().st_mtime > LOG_QUIET_S:
+                    found.append((status.st_mtime_ns, path, status.st_size))
+                elif path.name.startswith(UNFINISHED) and time.time() - status.st_mtime > LOG_QUIET_S:
                     path.unlink()  # of an agent that died while it made it
-            except FileNotFoundError:
-                continue
-        return [path for _, path in sorted(found)]
+        found.sort()
+        left = sum(size for *_, size in found)
+        while found and (left > self.bounds.size or len(found) > self.bounds.bundles):
+            _, path, size = found.pop(0)
+            path.unlink(missing_ok=True)
+            left -= size
+            self.dropped += 1
+        return [path for _, path, _ in found]
 
-    def fill(self, machine: Machine | None = None) -> int:
-        """Bundle what is finished on this node; how many files. Raises SpoolError, OSError."""
+    def fill(self, finished: Iterable[list[Path]]) -> int:
+        """Bundle finished steps and node files; how many files. Raises SpoolError, OSError."""
         recover(self.spool)
-        groups = [*_finished_steps(self.spool, machine or Machine.this()), _ended_node_files(self.spool)]
-        parts = [part for group in groups for part in _parts(group)]
+        parts = [part for group in (*finished, _ended_node_files(self.spool)) for part in parts_of(group)]
         packed = 0
         if parts:
             with Claim.in_directory(self.spool) as claim:
@@ -79,7 +107,7 @@ class Outbox:
         taken = [target for path in paths if (target := claim.take(path)) is not None]
         if not taken:
             return 0
-        bundle, sizes = pack(taken, self.node, self.folder)
+        bundle, sizes = pack(taken, self.origin, self.folder)
         for path in taken:
             if path not in sizes:
                 claim.refuse(path)
@@ -92,13 +120,13 @@ class Outbox:
         return len(sizes)
 
 
-def _finished_steps(spool: Path, machine: Machine) -> list[list[Path]]:
-    """The files of each job step of which no process runs here any more.
+def look_at_steps(spool: Path, machine: Machine) -> Steps:
+    """The job steps of which files lie in a spool directory. Raises SpoolError.
 
     Processes outside any job wait for all of the same user: which of them belong together, their files tell later.
     """
-    steps: dict[_Step, list[Path]] = {}
-    running: set[_Step] = set()
+    steps: dict[_Key, list[Peek]] = {}
+    running: set[_Key] = set()
     for path in find_spools(spool):
         try:
             seen = peek(path, follow=False)
@@ -106,10 +134,13 @@ def _finished_steps(spool: Path, machine: Machine) -> list[list[Path]]:
             continue  # the collector of this node, or a look by hand, finds it in the spool
         if seen is not None:
             key = (seen.job_id, seen.step_id if seen.job_id else "", seen.uid)
-            steps.setdefault(key, []).append(path)
+            steps.setdefault(key, []).append(seen)
             if _may_grow(seen, machine):
                 running.add(key)
-    return [paths for key, paths in steps.items() if key not in running]
+    return Steps(
+        finished=[[Path(seen.path) for seen in files] for key, files in steps.items() if key not in running],
+        running=[files for key, files in steps.items() if key in running and key[0]],
+    )
 
 
 def _may_grow(seen: Peek, machine: Machine) -> bool:
@@ -145,7 +176,7 @@ def _says_end(path: str) -> bool:
         return False
 
 
-def _parts(paths: list[Path]) -> Iterable[list[Path]]:
+def parts_of(paths: list[Path]) -> Iterable[list[Path]]:
     """The files in parts that fit into one bundle."""
     part: list[Path] = []
     size = 0

@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -47,16 +48,12 @@ class SharedReceiver:
         self.directory = directory
 
     def receive(self, inbox: Inbox) -> int:
-        """Deliver all bundles that are there; how many. Raises TransportError; OSError, after the others, when a
-        delivery fails.
+        """Deliver all bundles that are there, as they came; how many. Raises TransportError; OSError, after the others,
+        when a delivery fails.
         """
         delivered = 0
-        try:
-            names = sorted(os.listdir(self.directory))
-        except OSError as error:
-            raise TransportError(f"cannot read {self.directory}: {error.strerror}") from None
         failed: list[OSError] = []
-        for path in (self.directory / name for name in names):
+        for path in self._listed():
             try:
                 delivered += self._take(path, inbox)
             except OSError as error:  # the others need not wait for this one
@@ -64,6 +61,18 @@ class SharedReceiver:
         if failed:
             raise failed[0]
         return delivered
+
+    def _listed(self) -> list[Path]:
+        """What is there, the oldest first. Raises TransportError."""
+        found = []
+        try:
+            with os.scandir(self.directory) as entries:
+                for entry in entries:
+                    with suppress(FileNotFoundError):
+                        found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
+        except OSError as error:
+            raise TransportError(f"cannot read {self.directory}: {error.strerror}") from None
+        return [Path(path) for _, path in sorted(found)]
 
     def _take(self, path: Path, inbox: Inbox) -> bool:
         """Deliver one bundle, or remove what was left of one; whether anything was delivered. Raises OSError."""

@@ -11,10 +11,12 @@ from crosswind.collector.log import log_event
 from crosswind.collector.transport.errors import TransportError
 from crosswind.collector.transport.inbox import Inbox
 from crosswind.collector.transport.jetstream import NatsReceiver, NatsSender
-from crosswind.collector.transport.outbox import Outbox
+from crosswind.collector.transport.outbox import Outbox, look_at_steps
+from crosswind.collector.transport.running import RunningSteps
 from crosswind.collector.transport.shared import SharedReceiver, SharedSender
+from crosswind.profile.lifecycle import Machine
 
-__all__ = ["Receiver", "Sender", "receiver_for", "sender_for", "ship_and_log", "ship_once"]
+__all__ = ["Receiver", "Sender", "Shipper", "receiver_for", "sender_for"]
 
 NATS = ("nats://", "tls://", "ws://", "wss://")
 
@@ -45,32 +47,54 @@ def receiver_for(source: str, spool: Path, credentials: str | None = None) -> Re
     return SharedReceiver(Path(source))
 
 
-def ship_once(outbox: Outbox, sender: Sender) -> int:
-    """Bundle what is finished and send all that waits; how many bundles went.
+class Shipper:
+    """The way of a node's files to the collector, round after round. running: None where it waits until steps end."""
 
-    Raises TransportError, SpoolError, OSError: what was not sent waits in the outbox.
-    """
-    outbox.fill()
-    sent = 0
-    for bundle in outbox.waiting():
+    def __init__(self, outbox: Outbox, sender: Sender, running: RunningSteps | None = None) -> None:
+        self.outbox = outbox
+        self.sender = sender
+        self.running = running
+        self._dropped = 0  # bundles, when it was logged last
+        self._is_dropping = False
+
+    def ship(self, machine: Machine | None = None) -> int:
+        """Bundle what is finished, send all that waits, then copies of what runs; how many bundles went.
+
+        Raises TransportError, SpoolError, OSError: what was not sent waits in the outbox.
+        """
+        steps = look_at_steps(self.outbox.spool, machine or Machine.this())
+        self.outbox.fill(steps.finished)
+        sent = 0
+        for bundle in self.outbox.waiting():
+            try:
+                self.sender.send(bundle)
+            except FileNotFoundError:
+                continue  # another agent of this node sent it
+            bundle.unlink(missing_ok=True)
+            sent += 1
+        for copy in self.running.bundles(steps.running) if self.running else ():
+            self.sender.send(copy)
+            sent += 1
+        return sent
+
+    def ship_and_log(self) -> None:
+        """Ship once. What fails is logged: it waits in the outbox for the next time."""
         try:
-            sender.send(bundle)
-        except FileNotFoundError:
-            continue  # another agent of this node sent it
-        bundle.unlink(missing_ok=True)
-        sent += 1
-    return sent
+            sent = self.ship()
+        except (TransportError, SpoolError, OSError) as error:
+            log_event(logging.WARNING, "not_shipped", reason=str(error))
+        else:
+            if sent:
+                log_event(logging.INFO, "shipped", bundles=sent)
+        self._log_dropped()
 
-
-def ship_and_log(outbox: Outbox, sender: Sender) -> None:
-    """Ship once. What fails is logged: it waits in the outbox for the next time."""
-    try:
-        sent = ship_once(outbox, sender)
-    except (TransportError, SpoolError, OSError) as error:
-        log_event(logging.WARNING, "not_shipped", reason=str(error))
-    else:
-        if sent:
-            log_event(logging.INFO, "shipped", bundles=sent)
+    def _log_dropped(self) -> None:
+        """That bundles are dropped is said when it begins, and how many there were when it ends."""
+        dropped, self._dropped = self.outbox.dropped - self._dropped, self.outbox.dropped
+        if bool(dropped) != self._is_dropping:
+            self._is_dropping = bool(dropped)
+            event = "dropping_bundles" if dropped else "dropped_bundles"
+            log_event(logging.ERROR, event, bundles=self.outbox.dropped, reason="the outbox is full")
 
 
 def _options(credentials: str | None) -> dict[str, Any]:

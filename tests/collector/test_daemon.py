@@ -13,7 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from crosswind.collector import daemon as daemon_module
-from crosswind.collector import loading
+from crosswind.collector import step_loader
 from crosswind.collector.batch import NoBatchSystem
 from crosswind.collector.batch_system import watch
 from crosswind.collector.claim import lock_file
@@ -327,14 +327,14 @@ class TestWhatItSurvives:
         assert daemon.counts.steps == {"finished": 1}
 
     def test_a_step_that_the_database_fails_on_does_not_hold_up_the_others(self, daemon, engine, write, monkeypatch):
-        load = loading.load_profile
+        load = step_loader.load_profile
 
         def fail(engine, profile, **options):
             if profile.job.id == "1001":
                 raise DatabaseError("no")
             return load(engine, profile, **options)
 
-        monkeypatch.setattr(loading, "load_profile", fail)
+        monkeypatch.setattr(step_loader, "load_profile", fail)
         write(job_id="1001")
         write(job_id="1002")
         for _ in range(2):
@@ -427,13 +427,13 @@ class TestWhatItSurvives:
 
     def test_waiting_for_the_database_makes_no_pause(self, engine, grow, clock, spool, monkeypatch):
         daemon = Daemon([spool], engine, clock_ns=clock)
-        load = loading.load_profile
+        load = step_loader.load_profile
 
         def slow(*arguments, **options):
             time.sleep(0.5)
             return load(*arguments, **options)
 
-        monkeypatch.setattr(loading, "load_profile", slow)
+        monkeypatch.setattr(step_loader, "load_profile", slow)
         grow().grow(NOW_SLICE - 10, 5)
         daemon.look()
         (known,) = daemon._plan.known.values()

@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from crosswind.collector import claim, follow
+from crosswind.collector import claim, folders, follow
 from crosswind.collector import daemon as daemon_module
 from crosswind.collector.daemon import Daemon, Settings
 from crosswind.collector.fair import FairShare
 from crosswind.collector.follow import Quota
-from crosswind.collector.loader import collect_once
+from crosswind.collector.once import collect_once
 from crosswind.db import queries, reading
 from crosswind.profile import steps
 from crosswind.profile.layout import ChunkKind
@@ -135,13 +135,24 @@ def test_directories_of_the_same_name_again_and_again(daemon, engine, spool):
 
 
 def test_what_is_kept_of_refused_files_is_bounded(daemon, spool, monkeypatch):
-    monkeypatch.setattr(claim, "MAX_REFUSED", 5)
+    monkeypatch.setattr(folders, "MAX_REFUSED", 5)
     for name in "ab":
         do_as_nobody(lambda: [(spool / f"{name}{i}.xws").write_bytes(b"x" * 9999) for i in range(4)])  # noqa: B023
         daemon.look()
     assert len(names(spool / "refused")) == 5
     assert list(spool.glob("*.xws")) == []
     assert daemon.counts.refused["unreadable"] == 8
+
+
+def test_directories_beyond_what_is_kept_stay_and_are_reported_once(daemon, spool, monkeypatch):
+    """They may hold anything, so they are not removed, and nothing is moved to and fro."""
+    monkeypatch.setattr(folders, "MAX_REFUSED", 2)
+    do_as_nobody(lambda: [(spool / f"d{i}.xws").mkdir() for i in range(5)])
+    for _ in range(3):
+        daemon.look()
+    assert len(names(spool / "refused")) == 2
+    assert len(list(spool.glob("*.xws"))) == 3
+    assert daemon.counts.refused["unreadable"] == 5
 
 
 def test_a_hard_link_gives_nobody_anothers_file(daemon, engine, spool):
@@ -266,16 +277,16 @@ def test_a_link_that_is_put_back_where_another_lies(spool):
 
 
 def test_one_file_that_cannot_be_put_back_keeps_no_other(spool, monkeypatch):
-    move = claim._move
+    move = folders.move_into
 
-    def fail(path, folder):
+    def fail(folder, path):
         if path.name == "a.xws":
             raise OSError(errno.EIO, "no")
-        move(path, folder)
+        move(folder, path)
 
     for name in "ab":
         (spool / f"{name}.xws").touch()
-    monkeypatch.setattr(claim, "_move", fail)
+    monkeypatch.setattr(claim, "move_into", fail)
     with claim.Claim.in_directory(spool) as held:
         for name in "ab":
             held.take(spool / f"{name}.xws")
@@ -361,14 +372,14 @@ class TestFloods:
     ):
         build().write(spool)
         build(job_id="1002").write(spool)
-        merge = daemon_module.Loading._merge
+        merge = daemon_module.StepLoader._merge
 
         def ask(loading, files, dropped, running):
             if files[0].job_id == "1002":
                 raise MemoryError
             return merge(loading, files, dropped, running)
 
-        monkeypatch.setattr(daemon_module.Loading, "_merge", ask)
+        monkeypatch.setattr(daemon_module.StepLoader, "_merge", ask)
         report = daemon.look()
         assert jobs(engine) == {(0, "1001"): 3}
         assert [reason for _, reason in report.refused] == ["is too large to be loaded"]

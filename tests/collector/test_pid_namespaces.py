@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.collector.loader import collect_once
+from crosswind.collector.once import collect_once
 from crosswind.collector.spool import find_spools
 from crosswind.profile.lifecycle import SILENT_SLICES, Machine
 from crosswind.profile.peek import peek

@@ -12,7 +12,8 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from crosswind.collector import collect_once
-from crosswind.collector.transport.outbox import Outbox
+from crosswind.collector.transport.bundle import Origin
+from crosswind.collector.transport.outbox import Bounds, Outbox
 from crosswind.db import queries, reading
 from support.spools import CLEAN, FIRST, FIRST_SLICE, LAST, SLICE_NS, Slice, SpoolBuilder
 
@@ -31,8 +32,8 @@ class Nodes:
             directory.mkdir()
         self.written: dict[str, int] = {}
 
-    def outbox(self, node: str) -> Outbox:
-        return Outbox(self.spools[node], node)
+    def outbox(self, node: str, *, cluster: str = "", bounds: Bounds | None = None) -> Outbox:
+        return Outbox(self.spools[node], Origin(node, cluster), bounds or Bounds())
 
     def step(self, job_id: str, node: str = "n01", n: int = 3, pid: int = 4000, **fields: object) -> Path:
         """The file of a process with 1 s of CPU time in each of n slices."""

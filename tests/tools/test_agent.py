@@ -5,16 +5,19 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
+from crosswind.collector import log
 from crosswind.collector.agent.nodefile import NodeWriter
 from crosswind.collector.agent.sample import Slice
 from crosswind.db import load_profile, node_queries, reading
 from crosswind.db.connection import open_database
 from crosswind.db.schema import GAP
+from crosswind.tools import agent
 from support.profiles import WRITER_RATES, make_writer
 
 
@@ -79,12 +82,42 @@ def test_one_slice_as_json(crosswind, folders):
         (["--server", "warp"], "no shared resource is named"),
         (["--sources", "cpu,warp"], "there is no source warp"),
         (["--db", "sqlite:///x.db", "--ship", "shared"], "exclude each other"),
+        (["--node", "../n1"], "letters, digits"),
+        (["--node", "n1..local"], "letters, digits"),
+        (["--node", "n" * 65], "letters, digits"),
+        (["--node", ""], "this host has no name"),
+        (["--cluster", "a/b"], "letters, digits"),
+        (["--ship", "shared", "--outbox-size", "0"], "outbox-size"),
     ],
 )
 def test_wrong_usage(crosswind, folders, options, said):
     result = crosswind("agent", "--spool", "spool", *options)
     assert result.returncode == 2
     assert said in result.stderr
+
+
+def test_work_that_fails_is_logged_and_done_again(monkeypatch):
+    lines, done = [], []
+
+    def work():
+        done.append(len(done))
+        if len(done) == 3:
+            last.set()
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(log, "log_event", lambda level, event, **fields: lines.append((event, fields["reason"])))
+    last = threading.Event()
+    agent._repeat(work, 0.001, last)
+    assert done == [0, 1, 2, 3], "once more at the end"
+    assert lines == [("failed", "RuntimeError('a bug')")] * 4
+
+
+def test_the_agents_cluster_is_that_of_its_node(crosswind, folders, start):
+    running = start("agent", "--spool", "spool", "--slice", "100ms", "--node", "n7", "--sources", "cpu",
+                    "--cluster", "red", "--db", "sqlite:///x.db", "--interval", "0.5")  # fmt: skip
+    wait_for(lambda: list((folders / "spool").glob("*.xwn")))
+    stopped(running)
+    assert [(node.name, node.cluster) for node in nodes_in(folders)] == [("n7", "red")]
 
 
 def test_nowhere_to_ship_to(crosswind, folders):

@@ -12,7 +12,7 @@ import zstandard
 
 from crosswind.collector.spool import find_spools
 from crosswind.collector.transport import bundle as bundles
-from crosswind.collector.transport.bundle import BUNDLE_SUFFIX, pack, unpack
+from crosswind.collector.transport.bundle import BUNDLE_SUFFIX, Origin, pack, unpack
 from crosswind.collector.transport.errors import BadBundle
 
 END = ("crosswind.end", b"", {})
@@ -38,7 +38,7 @@ def spool(tmp_path):
 def test_what_was_packed_arrives_with_its_times(tmp_path, spool):
     paths = files(tmp_path, a_xws=b"one", b_xwl=b"two" * 50_000, c_xwn=b"")
     os.utime(paths[0], ns=(0, 1_234_567_890_123_456_789))
-    bundle, sizes = pack(paths, "n01", tmp_path)
+    bundle, sizes = pack(paths, Origin("n01"), tmp_path)
     assert sizes == {path: path.stat().st_size for path in paths}
     arrived = unpack(bundle, spool)
     assert [p.name.split(".n01.")[0] + p.suffix for p in arrived] == ["a.xws", "b.xwl", "c.xwn"]
@@ -54,7 +54,7 @@ def test_what_was_packed_arrives_with_its_times(tmp_path, spool):
 def test_files_keep_their_owner(tmp_path, spool):
     paths = files(tmp_path, a_xws=b"one", b_xws=b"two")
     os.chown(paths[1], 65534, 65534)
-    bundle, _ = pack(paths, "n01", tmp_path)
+    bundle, _ = pack(paths, Origin("n01"), tmp_path)
     assert [p.stat().st_uid for p in unpack(bundle, spool)] == [0, 65534]
 
 
@@ -73,14 +73,14 @@ def test_links_and_special_files_are_left_out(tmp_path):
     (good,) = files(tmp_path, a_xws=b"one")
     (tmp_path / "l.xws").symlink_to("/etc/passwd")
     os.mkfifo(tmp_path / "p.xws")
-    _, sizes = pack([good, tmp_path / "l.xws", tmp_path / "p.xws", tmp_path / "gone.xws"], "n01", tmp_path)
+    _, sizes = pack([good, tmp_path / "l.xws", tmp_path / "p.xws", tmp_path / "gone.xws"], Origin("n01"), tmp_path)
     assert list(sizes) == [good]
 
 
 def test_the_same_name_of_two_nodes_and_of_two_bundles_is_four_files(tmp_path, spool):
     for node in ("n01", "n02"):
         for content in (b"first", b"second"):
-            unpack(pack(files(tmp_path, job_xwl=content), node, tmp_path)[0], spool)
+            unpack(pack(files(tmp_path, job_xwl=content), Origin(node), tmp_path)[0], spool)
     assert sorted(p.read_bytes() for p in spool.iterdir()) == [b"first", b"first", b"second", b"second"]
 
 
@@ -146,7 +146,7 @@ def test_nothing_comes_out_of_what_has_no_end(tmp_path, spool, members):
 
 def test_cut_or_damaged_anywhere_nothing_or_all_comes_out(tmp_path, spool):
     paths = files(tmp_path, a_xws=os.urandom(3000), b_xws=bytes(20_000))
-    bundle, _ = pack(paths, "n01", tmp_path)
+    bundle, _ = pack(paths, Origin("n01"), tmp_path)
     data = bundle.read_bytes()
     for at in range(0, len(data), 7):
         for damaged in (data[:at], data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]):
@@ -179,7 +179,7 @@ def test_a_bomb_is_refused(tmp_path, spool, monkeypatch):
 
 def test_listed_by_tar(tmp_path):
     """Two standard tools read it: no format of our own."""
-    bundle, _ = pack(files(tmp_path, a_xws=b"one"), "n01", tmp_path)
+    bundle, _ = pack(files(tmp_path, a_xws=b"one"), Origin("n01"), tmp_path)
     with zstandard.open(bundle, "rb") as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
         assert [m.name for m in tar] == ["crosswind.json", "a.xws", "crosswind.end"]
     assert Path(bundle).stat().st_mode & 0o077 == 0

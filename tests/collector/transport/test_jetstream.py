@@ -1,6 +1,7 @@
 """The same over a real NATS server with JetStream, which dies as well."""
 
 import asyncio
+import errno
 import os
 import random
 import signal
@@ -12,7 +13,7 @@ from crosswind.collector.transport import jetstream
 from crosswind.collector.transport.errors import TransportError
 from crosswind.collector.transport.inbox import Inbox
 from crosswind.collector.transport.jetstream import NatsReceiver, NatsSender
-from crosswind.collector.transport.ship import ship_once
+from crosswind.collector.transport.ship import Shipper
 from support.transport import dying
 
 
@@ -21,10 +22,11 @@ def quick(monkeypatch):
     monkeypatch.setattr(jetstream, "ACK_WAIT_S", 0.5)
     monkeypatch.setattr(jetstream, "IDLE_S", 0.2)
     monkeypatch.setattr(jetstream, "TIMEOUT_S", 5.0)
+    monkeypatch.setattr(jetstream, "RETRY_S", 3.0)
 
 
 def ship(nodes, server, node="n01"):
-    return ship_once(nodes.outbox(node), NatsSender(server.url))
+    return Shipper(nodes.outbox(node), NatsSender(server.url)).ship()
 
 
 def receive(nodes, server):
@@ -132,6 +134,45 @@ def in_a_child(work):
     return child
 
 
+def test_a_bundle_that_cannot_be_delivered_does_not_hold_up_the_others(engine, nodes, nats_server, monkeypatch):
+    for job in ("1001", "1002", "1003"):
+        nodes.step(job)
+    ship(nodes, nats_server)
+    deliver, failed = Inbox.deliver, []
+
+    def fail(inbox, bundle):
+        if not failed or bundle.name == failed[0]:
+            failed.append(bundle.name)
+            raise OSError(errno.ENOSPC, "no space", "a file")
+        return deliver(inbox, bundle)
+
+    monkeypatch.setattr(Inbox, "deliver", fail)
+    with pytest.raises(OSError, match="no space"):
+        receive(nodes, nats_server)
+    assert len(failed) == 1, "it is not tried again at once"
+    assert len(nodes.loaded(engine)) == 2
+    monkeypatch.setattr(Inbox, "deliver", deliver)
+    drain(nodes, nats_server)
+    assert nodes.loaded(engine) == nodes.written
+
+
+def test_a_round_ends_where_nothing_can_be_delivered(nodes, nats_server, monkeypatch):
+    monkeypatch.setattr(jetstream, "MAX_FAILED", 2)
+    tried = []
+
+    def fail(inbox, bundle):
+        tried.append(bundle)
+        raise OSError(errno.ENOSPC, "no space", "a file")
+
+    monkeypatch.setattr(Inbox, "deliver", fail)
+    for n in range(5):
+        nodes.step(f"100{n}")
+    ship(nodes, nats_server)
+    with pytest.raises(OSError, match="no space"):
+        receive(nodes, nats_server)
+    assert len(tried) == 2
+
+
 def test_two_receivers_share_the_work(engine, nodes, nats_server):
     for i in range(10):
         nodes.step(f"a{i}")
@@ -164,7 +205,7 @@ def test_no_server_is_one_line_without_the_password(nodes, nats_server):
     nats_server.kill()
     address = nats_server.url.replace("//", "//agent:secret@")
     with pytest.raises(TransportError, match=r"NATS at nats://127.*") as error:
-        ship_once(nodes.outbox("n01"), NatsSender(address))
+        Shipper(nodes.outbox("n01"), NatsSender(address)).ship()
     assert "secret" not in str(error.value)
     nats_server.start()
     assert ship(nodes, nats_server) == 1, "it waited in the outbox"

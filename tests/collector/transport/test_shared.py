@@ -1,5 +1,6 @@
 """From the spool of a node over a shared directory into the database: nothing lost, nothing twice, whoever dies."""
 
+import errno
 import os
 import time
 
@@ -8,11 +9,14 @@ import pytest
 from crosswind.collector.agent.load import collect_nodes
 from crosswind.collector.agent.nodefile import NodeWriter
 from crosswind.collector.agent.sample import Slice
+from crosswind.collector.transport import inbox as inboxes
 from crosswind.collector.transport import outbox as outboxes
+from crosswind.collector.transport import ship as shipping
 from crosswind.collector.transport.errors import TransportError
 from crosswind.collector.transport.inbox import Inbox
+from crosswind.collector.transport.outbox import Bounds
 from crosswind.collector.transport.shared import SharedReceiver, SharedSender
-from crosswind.collector.transport.ship import ship_once
+from crosswind.collector.transport.ship import Shipper
 from crosswind.db import node_queries, reading
 from crosswind.profile.lifecycle import Machine
 from support.spools import RUNNING, START_NS, Short, SpoolBuilder
@@ -20,7 +24,7 @@ from support.transport import dying
 
 
 def ship(nodes, node="n01"):
-    return ship_once(nodes.outbox(node), SharedSender(nodes.shared))
+    return Shipper(nodes.outbox(node), SharedSender(nodes.shared)).ship()
 
 
 def receive(nodes):
@@ -189,6 +193,128 @@ def test_a_bundle_that_cannot_be_delivered_does_not_hold_up_the_others(engine, n
     monkeypatch.undo()
     receive(nodes)
     assert nodes.loaded(engine) == nodes.written
+
+
+def test_a_bundle_that_never_can_be_delivered_is_refused_in_the_end(engine, nodes, monkeypatch):
+    for job in ("1001", "1002"):
+        nodes.step(job)
+    ship(nodes)
+    poison = min(path.name for path in nodes.shared.iterdir())
+    unpack = inboxes.unpack
+
+    def fail(bundle, spool, **options):
+        if bundle.name == poison:
+            raise OSError(errno.ENAMETOOLONG, "File name too long")
+        return unpack(bundle, spool, **options)
+
+    monkeypatch.setattr(inboxes, "unpack", fail)
+    inbox = Inbox(nodes.arrived)
+    for n in range(inboxes.MAX_FAILURES - 1):
+        with pytest.raises(OSError, match="too long"):
+            SharedReceiver(nodes.shared).receive(inbox)
+        assert (inbox.files, inbox.n_refused) == (1, 0), n
+    SharedReceiver(nodes.shared).receive(inbox)
+    assert (inbox.files, inbox.n_refused) == (1, 1)
+    assert left(nodes.arrived / "refused") == [poison]
+    assert left(nodes.shared) == []
+
+
+@pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EACCES, errno.EIO])
+def test_what_is_wrong_here_is_no_fault_of_a_bundle(nodes, monkeypatch, reason):
+    def fail(*_, **__):
+        raise OSError(reason, "not now")
+
+    nodes.step("1001")
+    ship(nodes)
+    monkeypatch.setattr(inboxes, "unpack", fail)
+    inbox = Inbox(nodes.arrived)
+    for _ in range(3 * inboxes.MAX_FAILURES):
+        with pytest.raises(OSError, match="not now"):
+            SharedReceiver(nodes.shared).receive(inbox)
+    assert len(left(nodes.shared)) == 1
+
+
+def test_a_spool_directory_that_is_away_takes_no_bundle(engine, nodes):
+    nodes.step("1001")
+    ship(nodes)
+    inbox = Inbox(nodes.arrived)
+    nodes.arrived.rename(nodes.arrived.with_name("away"))
+    with pytest.raises(FileNotFoundError):
+        SharedReceiver(nodes.shared).receive(inbox)
+    nodes.arrived.with_name("away").rename(nodes.arrived)
+    SharedReceiver(nodes.shared).receive(inbox)
+    assert nodes.loaded(engine) == {"1001": 3}
+
+
+def test_an_error_that_nobody_foresaw_refuses_the_bundle(nodes, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("a bug")
+
+    nodes.step("1001")
+    ship(nodes)
+    monkeypatch.setattr(inboxes, "unpack", fail)
+    inbox = receive(nodes)
+    assert [reason for _, reason in inbox.refused] == ["it cannot be unpacked (RuntimeError)"]
+    assert len(left(nodes.arrived / "refused")) == 1
+
+
+def test_what_is_kept_and_remembered_of_refused_bundles_is_bounded(nodes, monkeypatch):
+    monkeypatch.setattr(inboxes, "MAX_KEPT", 3)
+    monkeypatch.setattr(inboxes, "MAX_NOTED", 4)
+    for n in range(6):
+        (nodes.shared / f"{n:064}.xwb").write_bytes(b"what")
+    inbox = receive(nodes)
+    assert (inbox.n_refused, len(inbox.refused)) == (6, 4)
+    assert len(left(nodes.arrived / "refused")) == 3
+    assert left(nodes.shared) == []
+
+
+def test_bundles_of_another_cluster_are_refused(engine, nodes):
+    nodes.step("1001")
+    Shipper(nodes.outbox("n01", cluster="red"), SharedSender(nodes.shared)).ship()
+    (bundle,) = nodes.shared.iterdir()
+    copy = bundle.read_bytes()
+    inbox = receive(nodes)
+    assert (inbox.files, inbox.n_refused) == (0, 1)
+    assert "of the cluster 'red'" in inbox.refused[0][1]
+    bundle.write_bytes(copy)
+    inbox = Inbox(nodes.arrived, cluster="red")
+    SharedReceiver(nodes.shared).receive(inbox)
+    assert inbox.files == 1
+
+
+class Away:
+    """A sender whose other side is away, and comes back."""
+
+    def __init__(self):
+        self.is_away = True
+        self.sent = []
+
+    def send(self, bundle):
+        if self.is_away:
+            raise TransportError("away")
+        self.sent.append(bundle.name)
+
+
+@pytest.mark.parametrize("bounds", [Bounds(bundles=2), Bounds(size=1)])
+def test_what_waits_is_bounded_and_the_oldest_go(nodes, monkeypatch, bounds):
+    lines = []
+    monkeypatch.setattr(shipping, "log_event", lambda level, event, **fields: lines.append((event, fields)))
+    outbox, sender = nodes.outbox("n01", bounds=bounds), Away()
+    shipper = Shipper(outbox, sender)
+    names = []
+    for n in range(5):
+        nodes.step(f"100{n}")
+        shipper.ship_and_log()
+        names += [path.name for path in outbox.waiting() if path.name not in names]
+    kept = bounds.bundles if bounds.bundles == 2 else 0
+    assert outbox.dropped == 5 - kept
+    assert [path.name for path in outbox.waiting()] == names[len(names) - kept :]
+    assert len([event for event, _ in lines if event == "dropping_bundles"]) == 1, "it is said once"
+    sender.is_away = False
+    shipper.ship_and_log()
+    assert len(sender.sent) == kept
+    assert ("dropped_bundles", 5 - kept) in [(event, fields.get("bundles")) for event, fields in lines]
 
 
 def test_a_folder_for_refused_bundles_that_is_not_ours_is_an_error_of_the_delivery(nodes):

@@ -1,0 +1,162 @@
+"""Running steps on the way: what the collector sees of them before their end, within the rate, nothing double."""
+
+import os
+import time
+
+import pytest
+
+from crosswind.collector.daemon import Daemon, Settings
+from crosswind.collector.transport.errors import TransportError
+from crosswind.collector.transport.inbox import Inbox
+from crosswind.collector.transport.running import RunningSteps
+from crosswind.collector.transport.shared import SharedReceiver, SharedSender
+from crosswind.collector.transport.ship import Shipper
+from crosswind.db import queries, reading
+from crosswind.profile.lifecycle import Machine
+from support.growing import CALLS, GrowingSpool
+from support.spools import SLICE_NS, SpoolBuilder
+
+METRIC = f"{CALLS}_calls"
+NODE = Machine("boot of n01")  # the machine of the processes; the collector's is this one
+NOW_SLICE = time.time_ns() // SLICE_NS
+
+
+class Clock:
+    """Monotonic seconds of the agent."""
+
+    def __init__(self):
+        self.s = 0.0
+
+    def __call__(self):
+        return self.s
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def process(nodes, monkeypatch):
+    """A process of n01 that runs for that node, and for nobody else."""
+    monkeypatch.setattr(Machine, "runs", lambda machine, file: machine is NODE)
+    monkeypatch.setattr(Machine, "knows_pid", lambda machine, file: machine is NODE)
+    builder = SpoolBuilder(boot_id=NODE.boot_id, host="n01", start_ns=(NOW_SLICE - 10) * SLICE_NS)
+    return GrowingSpool(nodes.spools["n01"], builder)
+
+
+@pytest.fixture
+def shipper(nodes, clock):
+    outbox = nodes.outbox("n01")
+    running = RunningSteps(outbox.spool, outbox.origin, 1024.0, clock)
+    return Shipper(outbox, SharedSender(nodes.shared), running)
+
+
+@pytest.fixture
+def site(nodes, engine):
+    """What the collector's side does in a round; then per job its state and its calls by slice."""
+    daemon = Daemon([nodes.arrived], engine, settings=Settings(live_share=1e6, delete=True))
+    inbox = Inbox(nodes.arrived)
+
+    def look():
+        SharedReceiver(nodes.shared).receive(inbox)
+        daemon.look()
+        with reading(engine) as conn:
+            found = {}
+            for job in queries.list_jobs(conn)[0]:
+                frame = queries.get_frames(conn, job.key, [METRIC]).get(METRIC)
+                values = frame.values.sum(axis=0).tolist() if frame else []
+                found[job.job_id] = job.state, [v for v in values if v]
+        return found
+
+    return look
+
+
+def test_a_running_step_is_there_before_its_end_and_once(nodes, process, shipper, site, clock):
+    for i in range(3):
+        process.grow(NOW_SLICE - 10 + i, 5 + i)
+        clock.s += 1000
+        assert shipper.ship(NODE) == 1
+        assert site() == {"1001": ("running", [5, 6, 7][: i + 1])}
+    process.end((NOW_SLICE - 7) * SLICE_NS)
+    assert shipper.ship(Machine("another")) == 1, "as a whole, by the way of finished steps"
+    assert site() == {"1001": ("finished", [5, 6, 7])}
+    assert [p.name for p in nodes.arrived.iterdir() if p.is_file()] == []
+    assert [p.name for p in nodes.spools["n01"].iterdir() if p.is_file()] == []
+
+
+def test_without_news_nothing_is_sent_but_a_sign_of_life(process, shipper, clock):
+    process.grow(NOW_SLICE - 10, 5)
+    assert shipper.ship(NODE) == 1
+    clock.s += 300
+    assert shipper.ship(NODE) == 0
+    clock.s += 301
+    assert shipper.ship(NODE) == 1
+
+
+def test_the_rate_is_kept(nodes, process, shipper, clock):
+    sent = 0
+    for i in range(9):
+        process.grow(NOW_SLICE - 10 + i, 5)
+        shipper.ship(NODE)
+        sent = sum(path.stat().st_size for path in nodes.shared.iterdir())
+        clock.s += 1
+    largest = max(path.stat().st_size for path in nodes.shared.iterdir())
+    assert largest < sent <= 9 * 1024 + largest
+
+
+def test_none_are_sent_at_rate_zero(nodes, process):
+    process.grow(NOW_SLICE - 10, 5)
+    outbox = nodes.outbox("n01")
+    shipper = Shipper(outbox, SharedSender(nodes.shared), RunningSteps(outbox.spool, outbox.origin, 0))
+    assert shipper.ship(NODE) == 0
+
+
+def test_what_could_not_be_sent_is_sent_again_and_leaves_nothing(nodes, process, shipper, site, clock):
+    process.grow(NOW_SLICE - 10, 5)
+    nodes.shared.rename(nodes.shared.with_name("away"))
+    with pytest.raises(TransportError):
+        shipper.ship(NODE)
+    nodes.shared.with_name("away").rename(nodes.shared)
+    assert list((nodes.spools["n01"] / "outbox" / "copies").iterdir()) == []
+    clock.s += 1000
+    assert shipper.ship(NODE) == 1
+    assert site() == {"1001": ("running", [5])}
+
+
+def test_an_older_copy_takes_no_newer_ones_place(nodes, process, shipper, site, clock):
+    process.grow(NOW_SLICE - 10, 5)
+    shipper.ship(NODE)
+    (first,) = nodes.shared.iterdir()
+    old = first.read_bytes()
+    first.unlink()
+    process.grow(NOW_SLICE - 9, 6)
+    clock.s += 1000
+    shipper.ship(NODE)
+    assert site() == {"1001": ("running", [5, 6])}
+    first.write_bytes(old)
+    assert site() == {"1001": ("running", [5, 6])}
+    (copy,) = nodes.arrived.glob("*.xws")
+    assert copy.stat().st_mtime > time.time() - 60, "its time is that of the copy: a sign of life"
+
+
+def test_a_copy_that_comes_behind_the_whole_file_changes_nothing(nodes, process, shipper, site, clock):
+    process.grow(NOW_SLICE - 10, 5)
+    shipper.ship(NODE)
+    (late,) = nodes.shared.iterdir()
+    late.rename(nodes.shared.with_name(late.name))
+    process.grow(NOW_SLICE - 9, 6)
+    process.end((NOW_SLICE - 8) * SLICE_NS)
+    shipper.ship(Machine("another"))
+    assert site() == {"1001": ("finished", [5, 6])}
+    nodes.shared.with_name(late.name).rename(late)
+    assert site() == {"1001": ("finished", [5, 6])}
+
+
+def test_copies_of_a_node_that_died_end_by_silence(nodes, process, shipper, site):
+    process.grow(NOW_SLICE - 10, 5)
+    shipper.ship(NODE)
+    assert site() == {"1001": ("running", [5])}
+    (copy,) = nodes.arrived.glob("*.xws")
+    os.utime(copy, (time.time() - 3700,) * 2)
+    assert site() == {"1001": ("running", [5])}, "it was watched for a moment only"
