@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import pdtrc
 
 __all__ = [
     "THRESHOLD_NOISES",
@@ -24,9 +25,10 @@ __all__ = [
 THRESHOLD_NOISES = 4.0
 _DENSEST_SHARE = 0.3  # of the values, in the shortest interval
 _MINORITY_SHARE = 0.15  # where more than 70 % are disturbed
-_MINORITY_LEAST = 8  # members that agree
+_AGREEING_LEAST = 8  # members, as many as have a baseline of their own
 _SATURATED_QUANTILE = 0.05
 _QUICK_NOISE = 0.02  # of a member at that level; what lies below must agree so well to be taken for undisturbed
+_BY_CHANCE = 0.05  # the probability from which on agreement is put down to chance
 _LONGEST_PERIOD = 200
 _PERIODS_SEEN = 8  # at least: each part must be large enough to have a baseline of its own
 _REPEATS = 0.75  # autocorrelation at the period
@@ -50,14 +52,28 @@ class Baseline:
         """The ratio beyond which a member is hit."""
         return self.level + THRESHOLD_NOISES * self.noise
 
-    def agrees(self, beside: float = 0.0) -> bool:
-        """Whether what lies below the level differs little. Else the group varies by nature, and even its quickest
-        members are not known to be undisturbed.
+    def agrees(self, ratios: NDArray[np.float64], beside: float = 0.0) -> bool:
+        """Of the quickest_baseline of ratios [member]: whether what lies below the level differs little, and more
+        members lie about it than chance puts there. Else the group varies by nature, and even its quickest members are
+        not known to be undisturbed.
 
         beside: what members have besides what is judged (CPU time without counters), in the unit of the ratios: little
         is measured by all of a member.
         """
-        return self.spread <= _QUICK_NOISE * (self.level + beside)
+        little = _QUICK_NOISE * (self.level + beside)
+        return self.spread <= little and _is_pile(ratios, self.level, little)
+
+
+def _is_pile(ratios: NDArray[np.float64], level: float, within: float) -> bool:
+    """Whether 8 members lie `within` the 5 % quantile, or beside one there so many more that chance is unlikely.
+
+    Of few members that vary, two or three are close to one another anyway: their number would be Poisson's, as if those
+    up to the median were spread evenly.
+    """
+    about = int(np.count_nonzero(np.abs(ratios - level) <= within))
+    reach = max(float(np.median(ratios)) - level, within)
+    by_chance = (0.5 - _SATURATED_QUANTILE) * ratios.size * 2 * within / reach
+    return about >= _AGREEING_LEAST or float(pdtrc(about - 2, by_chance)) < _BY_CHANCE
 
 
 def find_baseline(ratios: NDArray[np.float64], least_noise: float) -> Baseline:
@@ -81,7 +97,7 @@ def minority_baseline(ratios: NDArray[np.float64], least_noise: float, usual_noi
     within = THRESHOLD_NOISES * max(usual_noise, least_noise)
     agreeing = np.count_nonzero(np.abs(ratios - found.level) <= within)
     believable = found.spread <= 2 * max(usual_noise, least_noise)
-    return found if believable and agreeing >= max(_MINORITY_LEAST, _MINORITY_SHARE * ratios.size) else None
+    return found if believable and agreeing >= max(_AGREEING_LEAST, _MINORITY_SHARE * ratios.size) else None
 
 
 def quickest_baseline(ratios: NDArray[np.float64], least_noise: float) -> Baseline:

@@ -7,6 +7,7 @@ busiest rank, calls and bytes are sums.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,31 +118,41 @@ def _twos(stride: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _signature(table: SegmentTable, lost_bits: int) -> NDArray[np.uint64] | None:
-    """One hash [segment] of the ranks' signatures, whichever rank has which; None where none is recorded."""
-    if not table.has("sig"):
+    """One hash [segment] of the ranks' signatures, whichever rank has which; None where none is recorded.
+
+    Rank by rank: arrays of all ranks at once would be as large as the table, and fresh memory costs most of the time.
+    """
+    signatures = table.columns.get("sig")
+    if signatures is None or not np.any(signatures):
         return None
-    mixed = _per_segment(table.columns["sig"], table.stride, lost_bits) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(29)
-    return np.where(table.valid, mixed * np.uint64(0xBF58476D1CE4E5B9), np.uint64(0)).sum(axis=0, dtype=np.uint64)
+    of_one = _of_one_segment(table.stride, lost_bits)
+    total = np.zeros(table.n_segments, dtype=np.uint64)
+    for sums, valid in zip(signatures, table.valid, strict=True):
+        mixed = of_one(sums) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        mixed *= valid
+        total += mixed
+    return total
 
 
-def _per_segment(sums: NDArray[np.uint64], stride: NDArray[np.int64], lost_bits: int) -> NDArray[np.uint64]:
-    """What sums of 32-bit signatures modulo 2**32 say of one of the merged segments, [rank, segment]: the same for
-    merges of any number of equal ones.
+def _of_one_segment(stride: NDArray[np.int64], lost_bits: int) -> Callable[[NDArray[np.uint64]], NDArray[np.uint64]]:
+    """What sums of 32-bit signatures modulo 2**32 [segment] say of one of the merged segments, as a function: the same
+    for merges of any number of equal ones.
 
     Of n = odd * 2**k segments of signature s the sum is n * s. Times the inverse of odd it is s * 2**k: the upper k
     bits of s are lost. Those with a smaller k lose as many by a shift; those with a larger one keep to themselves.
     """
     if lost_bits == 0 and not np.any(stride > 1):
-        return sums
+        return lambda sums: sums
     twos = _twos(stride)
     odd = (stride >> twos).astype(np.uint64)
     inverse = odd  # right in 3 bits; each step doubles them
     for _ in range(4):
         inverse = inverse * (np.uint64(2) - odd * inverse)
-    shift = np.maximum(lost_bits - twos, 0).astype(np.uint64)
-    apart = np.maximum(twos - lost_bits, 0).astype(np.uint64)
-    return (sums * inverse << shift) & np.uint64(0xFFFFFFFF) | apart << np.uint64(32)
+    factor = inverse << np.maximum(lost_bits - twos, 0).astype(np.uint64)
+    apart = np.maximum(twos - lost_bits, 0).astype(np.uint64) << np.uint64(32)
+    return lambda sums: (sums * factor) & np.uint64(0xFFFFFFFF) | apart
 
 
 def _checked(table: SegmentTable, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:

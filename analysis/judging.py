@@ -150,7 +150,7 @@ class _Fit:
     def saturated_judgement(self, ordinary: Baseline) -> Judgement:
         """By the quickest members where they agree, else by the ordinary baseline."""
         quickest = quickest_baseline(self.ratios, self.least_noise)
-        judged = self.judgement(quickest if quickest.agrees(self.beside) else ordinary)
+        judged = self.judgement(quickest if quickest.agrees(self.ratios, self.beside) else ordinary)
         return replace(self.widened(judged, ordinary), saturated=True)
 
     def widened(self, judged: Judgement, ordinary: Baseline) -> Judgement:

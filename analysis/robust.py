@@ -14,6 +14,7 @@ from crosswind.analysis.arrays import Grouping, weighted_median
 from crosswind.analysis.baseline import find_baseline
 from crosswind.analysis.features import SegmentFeatures
 from crosswind.analysis.judging import Judgement, Members, is_unusual, judge, least_noise_us
+from crosswind.analysis.lone_segments import lost_amid_hits
 from crosswind.analysis.result import Detection
 from crosswind.analysis.robust_cautions import Findings, robust_cautions, robust_notes
 from crosswind.analysis.uncertainty import widened
@@ -48,6 +49,7 @@ def detect(features: SegmentFeatures) -> Detection:
     for group in groups:
         if _MIN_SMALL <= group.size < MIN_GROUP:
             _judge_small_group(features, group, findings)
+    _count_lone_segments(features, groups, findings)
     return Detection(
         labels=labels,
         covered=findings.covered,
@@ -59,7 +61,7 @@ def detect(features: SegmentFeatures) -> Detection:
         least_alike=MIN_GROUP,
         noise=_usual_noise(features, judged),
         bounds_us=_bounds(features, findings),
-        notes=robust_notes(features, left_out),
+        notes=robust_notes(features, findings, left_out),
         cautions=tuple(robust_cautions(features, findings)),
     )
 
@@ -118,7 +120,8 @@ def _bounds(features: SegmentFeatures, findings: Findings) -> tuple[float, float
     Those may have been hit as those were that were, if that was more than one time in twenty, else at random.
     """
     lost_us = float(findings.excess_us.sum())
-    judged_us, hit_us = (float(features.duration_us[chosen].sum()) for chosen in (findings.covered, findings.hit))
+    covered = findings.covered
+    judged_us, hit_us = (float(features.duration_us[chosen].sum()) for chosen in (covered, covered & findings.hit))
     exposed_us = hit_us if hit_us > _RARE * judged_us else judged_us
     rate = min(findings.high_us / max(exposed_us, 1e-9), 1.0)
     high_us = findings.high_us + rate * (features.total_us - judged_us)
@@ -157,7 +160,7 @@ def _judge_cpu(features: SegmentFeatures, group: NDArray[np.intp], findings: Fin
     findings.cpu_excess_us[group] = np.where(baseline.hit, cpu - centre * baseline.level, 0.0) * stride
 
 
-# --- groups too small for a baseline ---------------------------------------------------------------------------------
+# --- groups too small for a baseline, and segments without their like -------------------------------------------------
 
 
 def _judge_small_group(features: SegmentFeatures, group: NDArray[np.intp], findings: Findings) -> None:
@@ -178,3 +181,19 @@ def _judge_small_group(features: SegmentFeatures, group: NDArray[np.intp], findi
     findings.excess_us[group] = np.where(hit, excess, 0.0) * stride
     findings.threshold_us[group] = (1 + _GROSS) * (duration - excess) * stride
     findings.high_us += float(findings.excess_us[group].sum())
+
+
+def _count_lone_segments(features: SegmentFeatures, groups: list[NDArray[np.intp]], findings: Findings) -> None:
+    """Count what segments with fewer than two like them lost amid a stretch that was hit; the upper bound of the run
+    holds them already, the lower one does not.
+    """
+    lone = np.zeros(findings.hit.size, dtype=np.bool_)
+    for group in groups:
+        lone[group] = group.size < _MIN_SMALL
+    duration_us = features.duration_us
+    amid_us = lost_amid_hits(lone, findings.covered, duration_us, findings.excess_us)
+    hit = amid_us > 0
+    findings.hit |= hit
+    findings.excess_us += amid_us
+    findings.threshold_us[hit] = (duration_us - amid_us)[hit]
+    findings.amid_hits_us = float(amid_us.sum())

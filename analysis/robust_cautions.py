@@ -20,6 +20,7 @@ _DISAGREE_PCT = 3.0
 _NOTABLE_CPU = 0.03
 _SATURATED_SHARE = 0.05
 _SKIPPED_SHARE = 0.10
+_NOTABLE_AMID_HITS = 0.001
 _NOTABLE_BLINDNESS = 0.12  # of a segment; four times the noise from which on segments are called noisy
 
 
@@ -28,6 +29,7 @@ class Findings:
     """Arrays [segment] that the groups of a run fill in one after the other, and sums over them, in microseconds.
 
     low_us, high_us: bounds of the sum of excess_us. median_excess_us: what an estimate around medians would have been.
+    amid_hits_us: what of excess_us lies in segments without their like, amid others that were hit.
     """
 
     covered: NDArray[np.bool_]
@@ -40,6 +42,7 @@ class Findings:
     median_excess_us: float = 0.0
     low_us: float = 0.0
     high_us: float = 0.0
+    amid_hits_us: float = 0.0
 
     @classmethod
     def none(cls, n: int) -> Findings:
@@ -49,7 +52,7 @@ class Findings:
         return cls(covered, hit, saturated, cpu_skipped, excess_us, cpu_excess_us, threshold_us)
 
 
-def robust_notes(features: SegmentFeatures, left_out: tuple[str, ...]) -> tuple[str, ...]:
+def robust_notes(features: SegmentFeatures, findings: Findings, left_out: tuple[str, ...]) -> tuple[str, ...]:
     """Choices that the data forced. left_out: names of the byte counts that tell no phases apart."""
     notes = []
     if left_out:
@@ -61,6 +64,11 @@ def robust_notes(features: SegmentFeatures, left_out: tuple[str, ...]) -> tuple[
     usual_us = weighted_median(features.duration_us / features.stride, features.duration_us)
     if blind_us > _NOTABLE_BLINDNESS * usual_us > 0:
         notes.append(f"Segments are so short that a delay below {blind_us:.0f} us in one does not show.")
+    if (amid_hits := findings.amid_hits_us / max(features.total_us, 1e-9)) > _NOTABLE_AMID_HITS:
+        notes.append(
+            "Segments without their like lie amid others that were all hit. They are taken to have lost as these did: "
+            f"{amid_hits:.1%} of the run, which is in the estimate."
+        )
     return tuple(notes)
 
 
@@ -77,7 +85,8 @@ def robust_cautions(features: SegmentFeatures, findings: Findings) -> Iterator[C
             "Neither processor counters nor CPU times were recorded: segments with more work cannot be told from "
             "segments that were held up.",
         )
-    difference = 100 * abs(findings.excess_us.sum() - findings.median_excess_us) / total_us
+    compared_us = findings.excess_us.sum() - findings.amid_hits_us
+    difference = 100 * abs(compared_us - findings.median_excess_us) / total_us
     if difference > _DISAGREE_PCT:
         yield Caution(
             "two ways of estimating disagree",

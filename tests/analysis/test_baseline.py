@@ -36,11 +36,28 @@ def test_beyond_that_the_lowest_values_are_the_level():
     values, _ = disturbed(0.9, 0.5)
     found = quickest_baseline(values, 0.0)
     assert found.level == pytest.approx(1, abs=0.02)
-    assert found.agrees()
+    assert found.agrees(values)
 
 
 def test_values_that_vary_by_nature_have_no_such_level():
-    assert not quickest_baseline(np.exp(0.3 * np.random.default_rng(2).standard_normal(500)), 0.0).agrees()
+    values = np.exp(0.3 * np.random.default_rng(2).standard_normal(500))
+    assert not quickest_baseline(values, 0.0).agrees(values)
+
+
+def agreeing(draw, n_runs=300):
+    """In what share of groups of 29 the quickest are taken for undisturbed; draw: seeded generator -> values."""
+    groups = [draw(np.random.default_rng([3, i])) for i in range(n_runs)]
+    return np.mean([quickest_baseline(values, 0.002).agrees(values) for values in groups])
+
+
+def test_a_few_that_are_close_by_chance_are_no_level():
+    """Of 29 values that vary by 30 % the two quickest are within 2 % of each other in one group of twenty."""
+    assert agreeing(lambda rng: np.exp(0.3 * rng.standard_normal(29))) < 0.02
+
+
+def test_as_many_that_agree_more_than_chance_makes_them_are():
+    """Seven of 29 undisturbed, the others late by 20 to 80 %."""
+    assert agreeing(lambda rng: np.r_[1 + 0.003 * rng.standard_normal(7), rng.uniform(1.2, 1.8, 22)]) > 0.95
 
 
 def test_what_clocks_cannot_tell_apart_is_no_hit():
