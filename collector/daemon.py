@@ -32,6 +32,7 @@ from crosswind.collector.report import CollectReport
 from crosswind.collector.spool import remove_unfinished
 from crosswind.collector.step_loader import StepLoader, name_of
 from crosswind.db import DatabaseError
+from crosswind.db.summaries import Summarize
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.steps import group_by_step, read_spools
 
@@ -67,6 +68,7 @@ class Daemon:
         *,
         settings: Settings | None = None,
         evaluate: Evaluate | None = None,
+        summarize: Summarize | None = None,
         batch: BatchSystem | None = None,
         counts: Counts | None = None,
         clock_ns: Callable[[], int] = time.time_ns,
@@ -74,7 +76,7 @@ class Daemon:
         self.spools = list(dict.fromkeys(spool.resolve() for spool in spools))
         self.engine = engine
         self.settings = settings or Settings()
-        self.evaluate = evaluate
+        self.evaluate, self.summarize = evaluate, summarize
         self.counts = counts or Counts()
         self.stop = threading.Event()
         self._clock_ns = clock_ns
@@ -116,7 +118,12 @@ class Daemon:
         self._scan_s = time.thread_time() - begin_cpu
         with Claims(self.spools) as claims:
             loader = StepLoader(
-                self.engine, claims, evaluate=self.evaluate, cluster=self.settings.cluster, delete=self.settings.delete
+                self.engine,
+                claims,
+                evaluate=self.evaluate,
+                summarize=self.summarize,
+                cluster=self.settings.cluster,
+                delete=self.settings.delete,
             )
             loader.report.recovered = recovered
             try:

@@ -18,6 +18,7 @@ from crosswind.collector.report import CollectReport
 from crosswind.collector.spool import find_spools, is_copy, remove_unfinished
 from crosswind.collector.step_loader import File, StepLoader, name_of
 from crosswind.db import LoadResult, load_profile
+from crosswind.db.summaries import Summarize
 from crosswind.profile.layout import State
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.short import ShortLog
@@ -34,6 +35,7 @@ def collect_once(
     engine: Engine,
     *,
     evaluate: Evaluate | None = None,
+    summarize: Summarize | None = None,
     progress: Progress | None = None,
     include_running: bool = False,
     delete: bool = False,
@@ -41,9 +43,9 @@ def collect_once(
 ) -> CollectReport:
     """Load the job steps of which no process runs any more, then move their files to done/ (delete: remove them).
 
-    evaluate: what finds a profile's interference. include_running: also load what running steps have so far; their
-    files stay. A file that can't be read is moved to refused/ and reported, the rest is loaded. Raises SpoolError,
-    DatabaseError; files that were being loaded are back in the spool then.
+    evaluate: what finds a profile's interference. summarize: what makes the series of its slices. include_running: also
+    load what running steps have so far; their files stay. A file that can't be read is moved to refused/ and reported,
+    the rest is loaded. Raises SpoolError, DatabaseError; files that were being loaded are back in the spool then.
     """
     spools = list(dict.fromkeys(Path(d).resolve() for d in spool_dirs))
     machine = Machine.this()
@@ -53,7 +55,7 @@ def collect_once(
         remove_unfinished(spool)
     steps = group_by_step(files)
     with Claims(spools) as claims:
-        look = StepLoader(engine, claims, evaluate=evaluate, cluster=cluster, delete=delete)
+        look = StepLoader(engine, claims, evaluate=evaluate, summarize=summarize, cluster=cluster, delete=delete)
         look.report.recovered = recovered
         for path, reason in dropped:
             look.refuse(Path(path), reason)
@@ -78,7 +80,12 @@ def collect_once(
 
 
 def load_profile_file(
-    path: str | os.PathLike[str], engine: Engine, *, evaluate: Evaluate | None = None, cluster: str = ""
+    path: str | os.PathLike[str],
+    engine: Engine,
+    *,
+    evaluate: Evaluate | None = None,
+    summarize: Summarize | None = None,
+    cluster: str = "",
 ) -> LoadResult:
     """Load a profile file (.xwp), without an estimate where `evaluate` fails.
 
@@ -91,7 +98,7 @@ def load_profile_file(
         evaluation = checked_evaluation(profile, evaluate)
     except NO_ESTIMATE:
         evaluation = None
-    result = load_profile(engine, profile, evaluation=evaluation, cluster=cluster)
+    result = load_profile(engine, profile, evaluation=evaluation, summarize=summarize, cluster=cluster)
     if result.is_joined and evaluate:
         with suppress(*NO_ESTIMATE):
             evaluate_whole(engine, result.job_key, evaluate)

@@ -15,6 +15,7 @@ from crosswind.collector.claim import Claims
 from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, checked_evaluation, evaluate_whole
 from crosswind.collector.report import CollectReport, LoadedStep
 from crosswind.db import DatabaseError, Evaluation, RefusedProfile, load_profile
+from crosswind.db.summaries import Summarize
 from crosswind.profile.errors import FormatError, printable
 from crosswind.profile.merge import merge_files
 from crosswind.profile.model import Profile
@@ -31,11 +32,19 @@ class StepLoader:
     """Loads the steps of one look; what came of it is in `report`."""
 
     def __init__(
-        self, engine: Engine, claims: Claims, *, evaluate: Evaluate | None = None, cluster: str = "", delete: bool
+        self,
+        engine: Engine,
+        claims: Claims,
+        *,
+        evaluate: Evaluate | None = None,
+        summarize: Summarize | None = None,
+        cluster: str = "",
+        delete: bool,
     ) -> None:
         self.engine = engine
         self.claims = claims
         self.evaluate = evaluate
+        self.summarize = summarize
         self.cluster = cluster
         self.delete = delete
         self.report = CollectReport()
@@ -105,7 +114,9 @@ class StepLoader:
         try:
             profile = self._merge(files, dropped, running)
             found = self._evaluation(profile, evaluate)
-            result = load_profile(self.engine, profile, evaluation=found, cluster=self.cluster)
+            result = load_profile(
+                self.engine, profile, evaluation=found, summarize=self.summarize, cluster=self.cluster
+            )
         except FormatError as error:
             return error.reason, "unreadable"
         except RefusedProfile as error:

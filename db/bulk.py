@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from crosswind.db import codec, schema
 from crosswind.db.evaluation import lost_time_of
+from crosswind.db.frames import each_frame
 from crosswind.db.queries import JobRow
 from crosswind.profile.metrics import BY_NAME
 
@@ -100,18 +101,7 @@ def _is_known(row: Row[Any]) -> bool:
 
 def frames_of(conn: Connection, job: JobRow) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """A job's metrics one by one, int64 [process, slice]: those of metric_names that are not zero everywhere."""
-    f, m = schema.frame, schema.metric
-    ids = (
-        select(f.c.metric_id, m.c.column_id, m.c.name, m.c.unit, m.c.kind)
-        .join(m, m.c.id == f.c.metric_id)
-        .where(f.c.job_key == job.key, f.c.start_ns == job.first_slice * job.slice_ns)
-        .order_by(m.c.name)
-    )
-    for row in filter(_is_known, conn.execute(ids).all()):
-        one = select(f.c.data).where(
-            f.c.job_key == job.key, f.c.metric_id == row.metric_id, f.c.start_ns == job.first_slice * job.slice_ns
-        )
-        yield row.name, codec.decode_ints(conn.execute(one).scalar_one(), (job.n_processes, job.n_slices))
+    yield from each_frame(conn, job.key, accept=_is_known)
 
 
 def blocks_between(conn: Connection, span: TimeSpan) -> Iterator[Block]:

@@ -17,9 +17,10 @@ from crosswind.db.errors import DatabaseError
 from crosswind.profile.sections import Section, SectionError, decode, encode
 from crosswind.profile.segments import SegmentTable
 
-__all__ = ["decode_ints", "decode_segments", "encode_ints", "encode_segments"]
+__all__ = ["decode_floats", "decode_ints", "decode_segments", "encode_floats", "encode_ints", "encode_segments"]
 
 _FILTERS = {1: ("shuffle", "zstd"), 2: ("delta", "shuffle", "zstd")}
+_SINGLE = 3  # an array of single precision, shuffled
 _MAX_SEGMENT_BYTES = 4 << 30
 _MAX_SEGMENT_SECTIONS = 64
 
@@ -39,6 +40,20 @@ def decode_ints(blob: bytes, shape: tuple[int, ...]) -> NDArray[np.int64]:
     if filters is None:
         raise DatabaseError("a stored array is damaged or of a newer Crosswind: restore the database from its backup")
     return _decoded(Section("values", "<i8", shape, filters), blob[1:])
+
+
+def encode_floats(values: NDArray[np.float64]) -> bytes:
+    """An array of any shape in single precision."""
+    section = Section("values", "<f4", values.shape, _FILTERS[1])
+    with np.errstate(over="ignore"):  # no measured rate is too large for it; an absurd one becomes infinite
+        return bytes([_SINGLE]) + encode(section, values.astype("<f4"))
+
+
+def decode_floats(blob: bytes, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """The array of this shape. Raises DatabaseError when the bytes do not hold exactly that."""
+    if not blob or blob[0] != _SINGLE:
+        raise DatabaseError("a stored array is damaged or of a newer Crosswind: restore the database from its backup")
+    return _decoded(Section("values", "<f4", shape, _FILTERS[1]), blob[1:]).astype(np.float64)
 
 
 def encode_segments(table: SegmentTable) -> bytes:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from crosswind.db import codec, queries, resources, schema
+from crosswind.db import queries, resources
 from crosswind.db.background import add_block
+from crosswind.db.frames import each_frame
 from crosswind.db.queries import JobRow
 
 __all__ = ["JobLoad", "Neighbours", "loads_beside"]
@@ -98,15 +99,7 @@ def _loads_of(
 
 def _frames(conn: Connection, job: JobRow, metrics: Collection[str]) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """A job's frames of these metrics one by one, int64 [process, slice]."""
-    f, m = schema.frame.c, schema.metric.c
-    query = (
-        select(m.name, f.data)
-        .join(schema.metric, m.id == f.metric_id)
-        .where(f.job_key == job.key, f.start_ns == job.first_slice * job.slice_ns, m.name.in_(sorted(metrics)))
-        .order_by(m.name)
-    )
-    for name, data in conn.execute(query):
-        yield name, codec.decode_ints(data, (job.n_processes, job.n_slices))
+    return each_frame(conn, job.key, metrics)
 
 
 def _on_slices_of(job: JobRow, other: JobRow, values: NDArray[np.int64]) -> NDArray[np.int64]:

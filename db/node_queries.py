@@ -12,11 +12,13 @@ from sqlalchemy import Connection, Row, func, select
 
 from crosswind.db import codec
 from crosswind.db.limits import MAX_INT, MAX_SLICES
+from crosswind.db.partitions import Partition
 from crosswind.db.schema import BLOCK, GAP, metric, node, node_frame
 
 __all__ = [
     "NodeRow",
     "get_node_series",
+    "has_ended",
     "list_nodes",
     "locked_node",
     "node_frames",
@@ -24,6 +26,7 @@ __all__ = [
     "nodes_named",
     "old_node_bytes",
     "old_node_frames",
+    "partition_bytes",
 ]
 
 
@@ -117,6 +120,22 @@ def old_node_bytes(conn: Connection, before_ns: int) -> int:
     f = node_frame.c
     old = select(func.coalesce(func.sum(func.length(f.data)), 0)).where(f.start_ns + BLOCK * f.slice_ns <= before_ns)
     return int(conn.execute(old).scalar_one())
+
+
+def has_ended(conn: Connection, partition: Partition, before_ns: int) -> bool:
+    """For pruning: whether all blocks of a partition ended before."""
+    f = node_frame.c
+    inside = f.start_ns.between(partition.begin_ns, partition.end_ns - 1)
+    late = select(f.start_ns).where(inside, f.start_ns + BLOCK * f.slice_ns > before_ns)
+    return conn.execute(late.limit(1)).first() is None
+
+
+def partition_bytes(conn: Connection, partition: Partition) -> int:
+    """For pruning: the compressed bytes of the blocks of a partition."""
+    inside = node_frame.c.start_ns.between(partition.begin_ns, partition.end_ns - 1)
+    return int(
+        conn.execute(select(func.coalesce(func.sum(func.length(node_frame.c.data)), 0)).where(inside)).scalar_one()
+    )
 
 
 def locked_node(conn: Connection, cluster: str, name: str) -> Row[Any]:

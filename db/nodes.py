@@ -19,6 +19,7 @@ from crosswind.db.connection import reading, writing
 from crosswind.db.errors import RefusedProfile
 from crosswind.db.limits import FUTURE_NS, MAX_INT, check_text
 from crosswind.db.names import insert_missing, metric_ids
+from crosswind.db.partitions import drop_partition, make_partitions, old_partitions
 from crosswind.db.schema import BLOCK, GAP, node, node_frame
 from crosswind.profile.model import Column
 
@@ -59,6 +60,7 @@ def load_node_slices(engine: Engine, slices: NodeSlices, *, cluster: str = "") -
     check_text(cluster)
     _check(slices)
     grids = _grids(slices)
+    make_partitions(engine, "node_frame", {block * BLOCK * slices.slice_ns for block in grids})
     with writing(engine) as conn:
         key = _write_node(conn, slices, cluster)
         ids = metric_ids(conn, set(slices.columns.values()))
@@ -69,13 +71,21 @@ def load_node_slices(engine: Engine, slices: NodeSlices, *, cluster: str = "") -
     return NodeLoad(key, len(slices.rows), changed)
 
 
-def prune_node_frames(engine: Engine, before_ns: int) -> Iterator[int]:
-    """Let go of the blocks of all nodes that ended before; yields the bytes of each short transaction."""
+def prune_node_frames(engine: Engine, before_ns: int) -> Iterator[tuple[int, int]]:
+    """Let go of the blocks of all nodes that ended before; yields bytes and dropped partitions of each transaction.
+
+    PostgreSQL drops the partitions of which no block goes on later. Raises DatabaseError as drop_partition does.
+    """
     with reading(engine) as conn:
         nodes = [row.key for row in node_queries.list_nodes(conn)]
+        doomed = [(p, node_queries.partition_bytes(conn, p)) for p in old_partitions(conn, "node_frame", before_ns)
+                  if node_queries.has_ended(conn, p, before_ns)]  # fmt: skip
+    for partition, n_bytes in doomed:
+        if drop_partition(engine, partition, lambda conn, p=partition: node_queries.has_ended(conn, p, before_ns)):
+            yield n_bytes, 1
     for key in nodes:
         while n_bytes := _prune_node(engine, key, before_ns):
-            yield n_bytes
+            yield n_bytes, 0
 
 
 def _prune_node(engine: Engine, node_key: int, before_ns: int) -> int:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Row, func, select
 from crosswind.db import codec, resources, rows, schema
 from crosswind.db.background import add_block
 from crosswind.db.errors import DatabaseError
+from crosswind.db.frames import Grid, frame_blobs, get_covered, get_frames, get_series, get_sums, slice_range, spans_of
 from crosswind.db.job_list import ORDERS, list_jobs
 from crosswind.db.job_rows import JOB_COLUMNS, JobRow, job_row
 from crosswind.db.limits import MAX_INT, MAX_SLICES
@@ -39,6 +40,8 @@ __all__ = [
     "get_processes",
     "get_profile",
     "get_segments",
+    "get_series",
+    "get_sums",
     "job_keys",
     "jobs_overlapping",
     "list_jobs",
@@ -46,6 +49,7 @@ __all__ = [
     "locked_job",
     "lost_time_row",
     "metric_ids",
+    "metric_ids_of_job",
     "resource_ids",
     "resources_of_job",
     "slice_range",
@@ -112,55 +116,6 @@ def get_processes(conn: Connection, job_key: int) -> list[Process]:
     return [Process(*row) for row in conn.execute(query)]
 
 
-def slice_range(n_slices: int, first: int = 0, n: int | None = None) -> tuple[int, int]:
-    """[begin, end) of `n` slices from `first` on (None: all that follow), as far as a job of n_slices has them."""
-    begin = min(max(first, 0), n_slices)
-    return begin, n_slices if n is None else min(begin + max(n, 0), n_slices)
-
-
-def get_frames(
-    conn: Connection, job_key: int, metrics: Collection[str] | None = None, first: int = 0, n: int | None = None
-) -> dict[str, Frame]:
-    """A job's values per slice by metric; all of them, or those named. Metrics that are zero in the whole job are
-    absent. first, n: only these slices, counted from the job's first.
-    """
-    grid = conn.execute(
-        select(schema.job.c.n_processes, schema.job.c.n_slices, schema.job.c.first_slice, schema.job.c.slice_ns).where(
-            schema.job.c.key == job_key
-        )
-    ).one_or_none()
-    if grid is None:
-        return {}
-    query = (
-        select(schema.metric.c.name, schema.metric.c.unit, schema.frame.c.data)
-        .join(schema.metric, schema.metric.c.id == schema.frame.c.metric_id)
-        .where(schema.frame.c.job_key == job_key, schema.frame.c.start_ns == grid.first_slice * grid.slice_ns)
-    )
-    if metrics is not None:
-        query = query.where(schema.metric.c.name.in_(list(metrics)))
-    shape = (grid.n_processes, grid.n_slices)
-    begin, end = slice_range(grid.n_slices, first, n)
-    return {
-        name: Frame(name, unit, grid.first_slice + begin, grid.slice_ns, codec.decode_ints(data, shape)[:, begin:end])
-        for name, unit, data in conn.execute(query)
-    }
-
-
-def get_covered(conn: Connection, job_key: int, first: int = 0, n: int | None = None) -> NDArray[np.int64] | None:
-    """How much of each slice each process was profiled: int64 [process, slice] in ns; None: no such job, or its slices
-    were pruned. first, n: only these slices, counted from the job's first.
-    """
-    row = conn.execute(
-        select(schema.coverage.c.data, schema.job.c.n_processes, schema.job.c.n_slices)
-        .join(schema.job, schema.job.c.key == schema.coverage.c.job_key)
-        .where(schema.job.c.key == job_key)
-    ).one_or_none()
-    if row is None:
-        return None
-    begin, end = slice_range(row.n_slices, first, n)
-    return codec.decode_ints(row.data, (row.n_processes, row.n_slices))[:, begin:end]
-
-
 def get_segments(conn: Connection, job_key: int) -> SegmentTable | None:
     """A job's segments, or None where it has none."""
     blob = conn.execute(select(schema.segments.c.data).where(schema.segments.c.job_key == job_key)).scalar_one_or_none()
@@ -178,8 +133,9 @@ def get_functions(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]
     return {name: codec.decode_ints(data, (n, 4)) for name, data, n in conn.execute(query)}
 
 
-def get_profile(conn: Connection, job_key: int) -> Profile | None:
-    """A job step as it was loaded, or None. Metrics that are zero everywhere are absent from its slices.
+def get_profile(conn: Connection, job_key: int, since: int = 0) -> Profile | None:
+    """A job step as it was loaded, or None. Metrics that are zero everywhere are absent from its slices. since: only
+    the blocks of slices that end behind this one (a number of a slice); all else is of the whole job.
 
     Raises DatabaseError for one whose detail was pruned.
     """
@@ -188,39 +144,30 @@ def get_profile(conn: Connection, job_key: int) -> Profile | None:
         return None
     if not row.detail:
         raise DatabaseError(f"the slices of job {row.job_id} were pruned: restore a backup of the time, or its export")
-    job = row._asdict()
+    grid = Grid(row.n_processes, row.first_slice, row.n_slices, row.slice_ns)
+    every = spans_of(conn, job_key, grid)
+    spans = {start: span for start, span in every.items() if span.first_slice + span.n_slices > since}
+    first = min((span.first_slice for span in spans.values()), default=row.first_slice)
     described = {
         m.id: Column(m.column_id, m.name, m.unit, m.kind)
-        for m in conn.execute(select(schema.metric).where(schema.metric.c.id.in_(job["columns"])))
+        for m in conn.execute(select(schema.metric).where(schema.metric.c.id.in_(row.columns)))
     }
-    frames, totals = (
-        {
-            described[metric_id].name: data
-            for metric_id, data in conn.execute(select(table.c.metric_id, table.c.data).where(*here))
-        }
-        for table, here in (
-            (
-                schema.frame,
-                (schema.frame.c.job_key == job_key, schema.frame.c.start_ns == row.first_slice * row.slice_ns),
-            ),
-            (schema.total, (schema.total.c.job_key == job_key,)),
-        )
-    )
-    functions = conn.execute(
-        select(schema.function).where(schema.function.c.job_key == job_key).order_by(schema.function.c.name)
-    )
-    access = conn.execute(
-        select(schema.access).where(schema.access.c.job_key == job_key).order_by(schema.access.c.name)
+    of_job = {
+        table: conn.execute(select(table).where(table.c.job_key == job_key).order_by(table.c[by])).all()
+        for table, by in ((schema.total, "metric_id"), (schema.function, "name"), (schema.access, "name"))
+    }
+    coverage = conn.execute(
+        select(schema.coverage.c.start_ns, schema.coverage.c.data).where(schema.coverage.c.job_key == job_key)
     )
     return rows.profile_of(
-        job,
-        [described[number] for number in job["columns"]],
+        {**row._asdict(), "first_slice": first, "n_slices": row.first_slice + row.n_slices - first},
+        [described[number] for number in row.columns],
         _process_rows(conn, job_key),
-        frames,
-        totals,
-        [row._asdict() for row in functions],
-        [row._asdict() for row in access],
-        conn.execute(select(schema.coverage.c.data).where(schema.coverage.c.job_key == job_key)).scalar_one(),
+        frame_blobs(conn, job_key, spans),
+        {described[total.metric_id].name: total.data for total in of_job[schema.total]},
+        [function._asdict() for function in of_job[schema.function]],
+        [access._asdict() for access in of_job[schema.access]],
+        {spans[start]: data for start, data in coverage if start in spans},
         conn.execute(select(schema.segments.c.data).where(schema.segments.c.job_key == job_key)).scalar_one_or_none(),
     )
 
@@ -327,14 +274,14 @@ def _blocks_between(
     return conn.execute(query)
 
 
-def locked_job(conn: Connection, cluster: str, job_id: str, step: str, uid: int) -> Row[Any]:
-    """For loading: the row of a job step that is there, held until the transaction ends."""
+def locked_job(conn: Connection, cluster: str, job_id: str, step: str, uid: int) -> Row[Any] | None:
+    """For loading: the row of a job step, held until the transaction ends; None: there is none."""
     j = schema.job.c
     columns = (
         j.key, j.digest, j.fed, j.estimate, j.first_slice, j.slice_ns, j.n_slices, j.detail, j.topology_id, j.partition,
     )  # fmt: skip
     same = (j.cluster == cluster, j.job_id == job_id, j.step == step, j.uid == uid)
-    return conn.execute(select(*columns).where(*same).with_for_update()).one()
+    return conn.execute(select(*columns).where(*same).with_for_update()).one_or_none()
 
 
 def get_digest(conn: Connection, job_key: int, *, lock: bool = False) -> str | None:
@@ -372,6 +319,13 @@ def metric_ids(conn: Connection, columns: Collection[Column]) -> dict[Column, in
     rows_ = conn.execute(select(m).where(m.c.name.in_([c.name for c in columns])))
     known = {Column(row.column_id, row.name, row.unit, row.kind): row.id for row in rows_}
     return {c: known[c] for c in columns if c in known}
+
+
+def metric_ids_of_job(conn: Connection, job_key: int) -> dict[str, int]:
+    """For loading: the ids of the metrics that a job was measured by, by name."""
+    measured = conn.execute(select(schema.job.c.columns).where(schema.job.c.key == job_key)).scalar_one()
+    m = schema.metric.c
+    return {name: number for name, number in conn.execute(select(m.name, m.id).where(m.id.in_(measured)))}
 
 
 def resource_ids(conn: Connection, names: Collection[str]) -> dict[str, int]:

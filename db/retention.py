@@ -12,23 +12,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, func, select, update
 
 from crosswind.db import schema
 from crosswind.db.connection import writing
-from crosswind.db.errors import DatabaseError
 from crosswind.db.node_queries import old_node_bytes
 from crosswind.db.nodes import prune_node_frames
-from crosswind.db.partitions import Partition, list_partitions
+from crosswind.db.partitions import Partition, drop_partition, old_partitions
 
 __all__ = ["PruneStep", "detail_before", "prune_detail"]
 
-_DETAIL = (schema.frame, schema.coverage, schema.segments)
+_DETAIL = {  # table -> the bytes of a row of it
+    **{table: func.length(table.c.data) for table in (schema.frame, schema.coverage, schema.segments)},
+    schema.summary: func.length(schema.summary.c.sums) + func.length(schema.summary.c.bands),
+}
 _MOST_JOBS = 50  # in one transaction
 _MOST_BYTES = 32 << 20
-_LOCK_S = 10
 
-_FIRST_NS = schema.job.c.first_slice * schema.job.c.slice_ns  # where the frames of a job lie
+# Where the frames of a job lie: blocks begin in [_FIRST_NS, _END_NS).
+_FIRST_NS = schema.job.c.first_slice * schema.job.c.slice_ns
+_END_NS = (schema.job.c.first_slice + schema.job.c.n_slices) * schema.job.c.slice_ns
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,12 @@ def detail_before(conn: Connection, before_ns: int) -> PruneStep:
     jobs = conn.execute(select(func.count()).select_from(schema.job).where(*_is_old(before_ns))).scalar_one()
     sizes = [
         conn.execute(
-            select(func.coalesce(func.sum(func.length(table.c.data)), 0))
+            select(func.coalesce(func.sum(size), 0))
+            .select_from(table)
             .join(schema.job, schema.job.c.key == table.c.job_key)
             .where(*_is_old(before_ns))
         ).scalar_one()
-        for table in _DETAIL
+        for table, size in _DETAIL.items()
     ]
     sizes.append(old_node_bytes(conn, before_ns))
     return PruneStep(jobs, sum(map(int, sizes)), len(_droppable(conn, before_ns)))
@@ -75,8 +79,8 @@ def prune_detail(engine: Engine, before_ns: int) -> Iterator[PruneStep]:
     for partition in doomed:
         if _drop(engine, partition):
             yield PruneStep(0, 0, 1)
-    for n_bytes in prune_node_frames(engine, before_ns):
-        yield PruneStep(0, n_bytes)
+    for n_bytes, partitions in prune_node_frames(engine, before_ns):
+        yield PruneStep(0, n_bytes, partitions)
 
 
 def _is_old(before_ns: int) -> tuple[ColumnElement[bool], ...]:
@@ -96,12 +100,8 @@ def _next_jobs(conn: Connection, before_ns: int, after_ns: int) -> tuple[list[in
         candidates = _still_old(conn, again, before_ns)
     found = [row.key for row in candidates]
     sizes = dict.fromkeys(found, 0)
-    for table in _DETAIL:
-        per_job = (
-            select(table.c.job_key, func.sum(func.length(table.c.data)))
-            .where(table.c.job_key.in_(found))
-            .group_by(table.c.job_key)
-        )
+    for table, size in _DETAIL.items():
+        per_job = select(table.c.job_key, func.sum(size)).where(table.c.job_key.in_(found)).group_by(table.c.job_key)
         for key, size in conn.execute(per_job):
             sizes[key] += int(size)
     keys: list[int] = []
@@ -139,29 +139,16 @@ def _let_go(conn: Connection, keys: list[int], doomed: list[Partition]) -> None:
 def _droppable(conn: Connection, before_ns: int) -> list[Partition]:
     """The partitions of frames in which no job lies that keeps its detail."""
     kept = (schema.job.c.detail, schema.job.c.end_ns >= before_ns)
-    return [p for p in _old_partitions(conn, before_ns) if not _lies_in(conn, p, kept)]
-
-
-def _old_partitions(conn: Connection, before_ns: int) -> list[Partition]:
-    return [p for p in list_partitions(conn, "frame") if p.begin_ns is not None and p.end_ns <= before_ns]
+    return [p for p in old_partitions(conn, "frame", before_ns) if not _lies_in(conn, p, kept)]
 
 
 def _lies_in(conn: Connection, partition: Partition, conditions: Sequence[ColumnElement[bool]]) -> bool:
-    here = _FIRST_NS.between(partition.begin_ns, partition.end_ns - 1)
-    return conn.execute(select(schema.job.c.key).where(here, *conditions).limit(1)).first() is not None
+    here = (partition.end_ns > _FIRST_NS, partition.begin_ns < _END_NS)
+    return conn.execute(select(schema.job.c.key).where(*here, *conditions).limit(1)).first() is not None
 
 
 def _drop(engine: Engine, partition: Partition) -> bool:
     """Drop a partition unless a job with detail came into it meanwhile. Whoever is loading into it fails and comes
     again: its job is then kept, in a partition made anew.
     """
-    try:
-        with writing(engine) as conn:
-            conn.execute(text(f"SET LOCAL lock_timeout = '{_LOCK_S}s'"))
-            conn.execute(text("LOCK TABLE frame IN ACCESS EXCLUSIVE MODE"))
-            if _lies_in(conn, partition, (schema.job.c.detail,)):
-                return False
-            conn.execute(text(f"DROP TABLE {partition.name}"))
-            return True
-    except DatabaseError as error:
-        raise DatabaseError(f"{error} (partition {partition.name} stays: run crosswind db prune again)") from error
+    return drop_partition(engine, partition, lambda conn: not _lies_in(conn, partition, (schema.job.c.detail,)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.db import codec, resources
+from crosswind.db.job_blocks import BlockRows, Span, assembled, block_rows
 from crosswind.db.resources import UNPLACED, Place, Placement
+from crosswind.db.summaries import Summarize
 from crosswind.db.sums import sums_of
 from crosswind.profile.model import Clock, Column, Job, Process, Profile
 
-__all__ = ["Frame", "Rows", "profile_of", "rows_of", "shares_of", "state_of"]
+__all__ = ["Frame", "Rows", "continued", "digest_of", "profile_of", "rows_of", "shares_of", "state_of"]
 
 
 _PROCESS = tuple(Process.__dataclass_fields__)
@@ -42,19 +44,26 @@ class Rows:
     job: dict[str, Any]
     columns: tuple[Column, ...]
     processes: list[dict[str, Any]]
-    frames: dict[str, bytes]  # by metric
+    blocks: tuple[BlockRows, ...]  # of the slices
     totals: dict[str, bytes]  # by metric
     functions: list[dict[str, Any]]
     access: list[dict[str, Any]]
-    coverage: bytes
     segments: bytes | None
     resources: list[str]  # that the job used
     sums: dict[str, int]  # the row of job_sums
-    digest: str
 
 
-def rows_of(profile: Profile, cluster: str, placement: Placement = UNPLACED) -> Rows:
-    """The rows of a checked profile (see limits.check_profile)."""
+def rows_of(
+    profile: Profile,
+    cluster: str,
+    placement: Placement = UNPLACED,
+    *,
+    summarize: Summarize | None = None,
+    goes_on_before: bool = False,
+) -> Rows:
+    """The rows of a checked profile (see limits.check_profile). summarize: what makes the series of a block; None: they
+    are left out. goes_on_before: the profile has the last slices of the job only.
+    """
     partial = profile.partial if profile.partial.size else np.zeros(len(profile.processes), dtype=np.bool_)
     processes = [
         {"number": i, **{name: getattr(p, name) for name in _PROCESS}, "partial": bool(cut)}
@@ -66,43 +75,61 @@ def rows_of(profile: Profile, cluster: str, placement: Placement = UNPLACED) -> 
     ]
     job = _job_row(profile, cluster, placement)
     hosts = [p.host for p in profile.processes]
-    rows = Rows(
+    return Rows(
         job=job,
         columns=profile.columns,
         processes=processes,
-        frames=_frames(profile),
+        blocks=block_rows(profile, summarize, goes_on_before),
         totals=_totals(profile),
         functions=functions,
         access=[
             {"name": name, "width": values.shape[1], "data": codec.encode_ints(values)}
             for name, values in sorted(profile.access.items())
         ],
-        coverage=codec.encode_ints(profile.covered_ns),
         segments=None if profile.segments is None else codec.encode_segments(profile.segments),
-        resources=sorted(
-            name for kind in job["fed"] for name in resources.resource_names(kind, hosts, placement.place)
-        ),
+        resources=_resources(job["fed"], hosts, placement.place),
         sums=sums_of(profile.totals, profile.functions, len(profile.job.hosts)),
-        digest="",
     )
-    return replace(rows, digest=_digest(rows))
+
+
+def continued(rows: Rows, first_slice: int, fed: Mapping[str, Sequence[str]], place: Place) -> Rows:
+    """The rows of the last slices of a job, as rows of the job, which began at first_slice and fed this already."""
+    now = rows.job["fed"]
+    both = {
+        kind: list(dict.fromkeys([m for m in _ordered(kind, fed) if m in {*fed.get(kind, ()), *now.get(kind, ())}]))
+        for kind in dict.fromkeys((*resources.FEEDS, *fed))
+        if kind in fed or kind in now
+    }
+    end = rows.job["first_slice"] + rows.job["n_slices"]
+    job = {**rows.job, "first_slice": first_slice, "n_slices": end - first_slice, "fed": both}
+    hosts = [process["host"] for process in rows.processes]
+    return replace(rows, job=job, resources=_resources(both, hosts, place))
+
+
+def _ordered(kind: str, fed: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The metrics that may feed a kind: as the table has them, then those that it had when a job was loaded."""
+    return (*resources.FEEDS.get(kind, ()), *fed.get(kind, ()))
+
+
+def _resources(fed: Mapping[str, Sequence[str]], hosts: Sequence[str], place: Place) -> list[str]:
+    return sorted(name for kind in fed for name in resources.resource_names(kind, hosts, place))
 
 
 def profile_of(
     job: Mapping[str, Any],
     columns: Sequence[Column],
     processes: Sequence[Mapping[str, Any]],
-    frames: Mapping[str, bytes],
+    frames: Mapping[str, Mapping[Span, bytes]],
     totals: Mapping[str, bytes],
     functions: Sequence[Mapping[str, Any]],
     access: Sequence[Mapping[str, Any]],
-    coverage: bytes,
+    coverage: Mapping[Span, bytes],
     segments: bytes | None,
 ) -> Profile:
     """The profile that a job's rows hold; the inverse of rows_of, but that metrics which are zero everywhere are
     absent.
     """
-    n, grid = job["n_processes"], (job["n_processes"], job["n_slices"])
+    n, grid = job["n_processes"], (job["n_processes"], job["first_slice"], job["n_slices"])
     return Profile(
         job=Job(
             job["job_id"], job["step"], job["user"], job["uid"], tuple(job["hosts"]), job["ranks"],
@@ -113,8 +140,8 @@ def profile_of(
         slice_ns=job["slice_ns"],
         first_slice=job["first_slice"],
         n_slices=job["n_slices"],
-        slices={m: codec.decode_ints(data, grid) for m, data in frames.items()},
-        covered_ns=codec.decode_ints(coverage, grid),
+        slices={m: assembled(blobs, *grid) for m, blobs in frames.items()},
+        covered_ns=assembled(coverage, *grid),
         totals={m: codec.decode_ints(data, (n,)) for m, data in totals.items()},
         functions={row["name"]: codec.decode_ints(row["data"], (n, 4)) for row in functions},
         segments=None if segments is None else codec.decode_segments(segments),
@@ -139,6 +166,7 @@ def shares_of(
         for kind, metrics in fed.items()
         for name in resources.resource_names(kind, hosts, place)
         for metric in metrics
+        if metric in profile.slices
     }
 
 
@@ -180,16 +208,6 @@ def _fed_by(profile: Profile, place: Place) -> dict[str, list[str]]:
     return {kind: metrics for kind, metrics in fed.items() if metrics}
 
 
-def _frames(profile: Profile) -> dict[str, bytes]:
-    """The metrics that are not zero everywhere."""
-    gauges = {column.name for column in profile.columns if column.kind == "gauge"}
-    return {
-        name: codec.encode_ints(values, smooth=name in gauges)
-        for name, values in sorted(profile.slices.items())
-        if values.any()
-    }
-
-
 def _totals(profile: Profile) -> dict[str, bytes]:
     """Those of the same metrics, and of others that are not zero everywhere."""
     return {
@@ -199,18 +217,19 @@ def _totals(profile: Profile) -> dict[str, bytes]:
     }
 
 
-def _digest(rows: Rows) -> str:
-    """A fingerprint of the rows: equal for equal profiles, so that loading one again changes nothing."""
+def digest_of(rows: Rows, earlier: Iterable[str] = ()) -> str:
+    """A fingerprint of the rows: equal for equal profiles, so that loading one again changes nothing. earlier: the
+    digests of the job's blocks before those of the rows.
+    """
     state = hashlib.blake2b(digest_size=16)
     columns = [{"id": c.id, "name": c.name, "unit": c.unit, "kind": c.kind} for c in rows.columns]
-    plain = [rows.job, columns, rows.processes]
+    plain = [rows.job, columns, rows.processes, [*earlier, *(block.digest for block in rows.blocks)]]
     state.update(json.dumps(plain, sort_keys=True).encode())
-    for name in sorted(rows.frames.keys() | rows.totals.keys()):
-        for blob in (name.encode(), rows.frames.get(name, b""), rows.totals.get(name, b"")):
-            state.update(len(blob).to_bytes(8, "little") + blob)
+    for name, blob in sorted(rows.totals.items()):
+        state.update(f"{name}\0{len(blob)}\0".encode() + blob)
     for row in rows.functions:
         state.update(f"{row['name']}\0{row['is_mpi']}\0".encode() + row["data"])
     for row in rows.access:
         state.update(f"{row['name']}\0".encode() + row["data"])
-    state.update(rows.coverage + (rows.segments or b""))
+    state.update(rows.segments or b"")
     return state.hexdigest()

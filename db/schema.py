@@ -1,20 +1,22 @@
 """The tables. Migrations build them (db/migrations); a test checks that both agree.
 
     job 1---* process     one row per process image
-        1---* frame *---1 metric      one compressed array [process, slice] per metric that is not zero everywhere
+        1---* coverage    a block of its slices: how much of each each process was profiled, [process, slice]
+              1---* frame *---1 metric      a metric in the block, [process, slice], unless it is zero everywhere
+              1---1 summary     what the block comes to: sums over the processes, series and their spread, [slice]
         1---* total *---1 metric      the counters at the very end, [process]
         1---1 job_sums    some of them added up, for lists of jobs (crosswind.db.sums)
-        1---1 coverage    how much of each slice each process was profiled, [process, slice]
         1---* function    calls, bytes, time per process, [process, 4]
         1---1 segments    the bulk-synchronous view
         1---1 lost_time   when it lost time to interference, as found when it was loaded
         *---* resource 1---* background *---1 metric     sums over ALL jobs, one row per resource, metric and block
     node 1---* node_frame *---1 metric      what its agent saw: one array [instance, slice] per metric and block
 
-A block of the background is `BLOCK` slices: block b of length L covers the slices [b*BLOCK, (b+1)*BLOCK) of the global
-numbering and `start_ns` is b*BLOCK*L. Sums are modulo 2**64, so adding and taking back are exact whatever was added.
-Frames and background have no foreign keys: PostgreSQL keeps them in partitions by start_ns that come and go without a
-lock on any other table (crosswind.db.partitions).
+A block of a job begins at start_ns (crosswind.db.job_blocks). A block of the background is `BLOCK` slices: block b of
+length L covers the slices [b*BLOCK, (b+1)*BLOCK) of the global numbering and `start_ns` is b*BLOCK*L. Sums are modulo
+2**64, so adding and taking back are exact whatever was added.
+Frames, of jobs and nodes, and background have no foreign keys: PostgreSQL keeps them in partitions by start_ns that
+come and go without a lock on any other table (crosswind.db.partitions).
 
     event     what happened that jobs may have felt
     topology 1---* topology_host      one version of a cluster's tree of switches: job.topology_id says by which
@@ -62,6 +64,7 @@ __all__ = [
     "process",
     "resource",
     "segments",
+    "summary",
     "topology",
     "topology_host",
     "total",
@@ -187,8 +190,8 @@ frame = Table(
     metadata,
     Column("job_key", _Id, primary_key=True),
     Column("metric_id", _Id, primary_key=True),
-    Column("start_ns", BigInteger, primary_key=True),  # first_slice * slice_ns of its job
-    Column("data", LargeBinary, nullable=False),
+    Column("start_ns", BigInteger, primary_key=True),  # of its block
+    Column("data", LargeBinary, nullable=False),  # [n_processes, n_slices] of the block
 )
 
 total = Table(
@@ -199,7 +202,28 @@ total = Table(
     Column("data", LargeBinary, nullable=False),  # [process]
 )
 
-coverage = Table("coverage", metadata, _of_job(), Column("data", LargeBinary, nullable=False))
+coverage = Table(
+    "coverage",
+    metadata,
+    _of_job(),
+    Column("start_ns", BigInteger, primary_key=True),  # of the block: its first slice * slice_ns of the job
+    Column("n_slices", Integer, nullable=False),
+    Column("n_processes", Integer, nullable=False),  # the job's first so many; those that came later were not there
+    Column("digest", Text, nullable=False),  # of the block's coverage and frames
+    Column("data", LargeBinary, nullable=False),  # [n_processes, n_slices]
+)
+
+summary = Table(
+    "summary",
+    metadata,
+    _of_job(),
+    Column("start_ns", BigInteger, primary_key=True),  # of the block
+    Column("metrics", JSON, nullable=False),  # ids of those that are not zero in the block
+    Column("sums", LargeBinary, nullable=False),  # [metric, slice], over the processes
+    Column("version", Integer, nullable=False),  # of the definition of the series; 0: there are none
+    Column("series", JSON, nullable=False),  # names of those that are not zero in the block
+    Column("bands", LargeBinary, nullable=False),  # single precision [2 + series, 4, slice]
+)
 
 function = Table(
     "function",
@@ -265,10 +289,10 @@ node = Table(
 node_frame = Table(
     "node_frame",
     metadata,
-    Column("node_key", _Id, ForeignKey("node.key", ondelete="CASCADE"), primary_key=True),
+    Column("node_key", _Id, primary_key=True),
     Column("start_ns", BigInteger, primary_key=True),
     Column("slice_ns", BigInteger, primary_key=True),
-    Column("metric_id", _Id, ForeignKey("metric.id"), primary_key=True),
+    Column("metric_id", _Id, primary_key=True),
     Column("instances", JSON, nullable=False),  # devices, disks, targets, ...; [""]: of the whole node
     Column("data", LargeBinary, nullable=False),  # [instance, BLOCK], GAP where nothing is known
 )

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, Row, bindparam, delete, insert, update
+from sqlalchemy import Connection, Engine, Row, delete, insert, update
 
-from crosswind.db import codec, names, queries, schema, topology
-from crosswind.db.background import blocks_of
+from crosswind.db import frames, queries, schema, topology
 from crosswind.db.connection import reading, writing
 from crosswind.db.evaluation import Evaluation, lost_time_row
-from crosswind.db.limits import check_profile, check_text
-from crosswind.db.names import batches, insert_missing
-from crosswind.db.partitions import make_partitions
-from crosswind.db.queries import BlockKey
-from crosswind.db.resources import Place, Placement
-from crosswind.db.rows import Rows, rows_of, shares_of
-from crosswind.db.union import union
-from crosswind.profile.model import Column, Profile
-
-__all__ = ["LoadResult", "load_profile", "store_evaluation"]
-
-_PARTS = (  # beside the frames, whose place depends on time
-    schema.process,
-    schema.total,
-    schema.function,
-    schema.access,
-    schema.coverage,
-    schema.segments,
-    schema.job_resource,
-    schema.job_sums,
+from crosswind.db.job_writing import (
+    Changes,
+    add_to_background,
+    contribution,
+    delete_rows,
+    starts_ns,
+    taken_back,
+    write_rows,
 )
+from crosswind.db.limits import check_profile, check_text
+from crosswind.db.names import insert_missing
+from crosswind.db.partitions import make_partitions, missing_partitions
+from crosswind.db.resources import Placement
+from crosswind.db.rows import Rows, continued, digest_of, rows_of
+from crosswind.db.schema import BLOCK
+from crosswind.db.summaries import Summarize
+from crosswind.db.union import Tail, grown, union
+from crosswind.profile.model import Profile
 
-# What changes in the background: (resource, metric, begin of the block, length of its slices) -> int64 [BLOCK] to add
-_Changes = dict[tuple[str, Column, int, int], NDArray[np.int64]]
+__all__ = ["LoadResult", "extend_profile", "load_profile", "store_evaluation"]
 
 
 @dataclass(frozen=True)
@@ -52,30 +44,81 @@ class LoadResult:
     is_joined: bool = False
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A profile that is being loaded, and what is made of it before the database is locked. placement: by which rows
+    and changes were made.
+    """
+
+    profile: Profile
+    rows: Rows
+    changes: Changes
+    placement: Placement
+
+
+class _NoPartition(Exception):
+    """Blocks that the parts of a job have together lie where no part has any; the transaction is begun again."""
+
+    def __init__(self, starts: set[int]) -> None:
+        super().__init__()
+        self.starts = starts
+
+
 def load_profile(
-    engine: Engine, profile: Profile, *, evaluation: Evaluation | None = None, cluster: str = ""
+    engine: Engine,
+    profile: Profile,
+    *,
+    evaluation: Evaluation | None = None,
+    summarize: Summarize | None = None,
+    cluster: str = "",
 ) -> LoadResult:
     """Load a profile, whole or not at all. What is there of the same job step already stays: see union.union.
 
     A job step is known by cluster, job id, step and uid. Loading something again changes nothing. evaluation: what was
-    found of the interference of this profile; None leaves what is there of the same profile. Raises RefusedProfile for
-    a profile that no honest job can have.
+    found of the interference of this profile; None leaves what is there of the same profile. summarize: what makes the
+    series of a block; None: they are left out. Raises RefusedProfile for a profile that no honest job can have.
     """
     check_text(cluster)
     check_profile(profile)
     with reading(engine) as conn:
         placement = topology.new_placement(conn, cluster, _step_of(profile), _hosts(profile))
-    rows = rows_of(profile, cluster, placement)
-    changes = _contribution(profile, rows.job["fed"], placement.place)
-    make_partitions(engine, "frame", {_start_ns(rows)})
-    make_partitions(engine, "background", {start_ns for _, _, start_ns, _ in changes})
-    with writing(engine) as conn:
-        key = _insert_job(conn, rows)
-        if key is None:
-            return _merge(conn, profile, rows, changes, placement, evaluation)
-        _write(conn, key, rows, changes)
-        _write_evaluation(conn, key, evaluation)
-        return LoadResult(key, True, profile.n_slices)
+    part = _part(profile, cluster, placement, summarize)
+    make_partitions(engine, "frame", starts_ns(part.rows))
+    make_partitions(engine, "background", {start_ns for _, _, start_ns, _ in part.changes})
+    try:
+        with writing(engine) as conn:
+            key = _insert_job(conn, part.rows)
+            if key is None:
+                return _merge(conn, part, evaluation, summarize)
+            write_rows(conn, key, part.rows, digest_of(part.rows))
+            add_to_background(conn, part.changes)
+            _write_evaluation(conn, key, evaluation)
+            return LoadResult(key, True, profile.n_slices)
+    except _NoPartition as missing:
+        make_partitions(engine, "frame", missing.starts)
+        return load_profile(engine, profile, evaluation=evaluation, summarize=summarize, cluster=cluster)
+
+
+def extend_profile(
+    engine: Engine, tail: Tail, *, summarize: Summarize | None = None, cluster: str = ""
+) -> LoadResult | None:
+    """Load the newest slices of a running job step, whole or not at all: what load_profile does with all of its slices,
+    at the price of the blocks that change. Segments and estimate stay as they are.
+
+    None, and nothing is done, where the database lacks what the tail leaves out: then the whole has to be loaded.
+    """
+    new = tail.profile
+    check_text(cluster)
+    check_profile(new)
+    span_ns = BLOCK * new.slice_ns
+    numbers = range(new.first_slice // BLOCK, (new.first_slice + new.n_slices) // BLOCK + 1)
+    make_partitions(engine, "background", {number * span_ns for number in numbers})
+    try:
+        with writing(engine) as conn:
+            return _extend(conn, tail, summarize, cluster)
+    except _NoPartition as missing:
+        make_partitions(engine, "frame", missing.starts)
+        return extend_profile(engine, tail, summarize=summarize, cluster=cluster)
 
 
 def store_evaluation(engine: Engine, job_key: int, evaluation: Evaluation | None, digest: str) -> bool:
@@ -89,21 +132,20 @@ def store_evaluation(engine: Engine, job_key: int, evaluation: Evaluation | None
         return True
 
 
-def _merge(
-    conn: Connection,
-    profile: Profile,
-    rows: Rows,
-    changes: _Changes,
-    placement: Placement,
-    evaluation: Evaluation | None,
-) -> LoadResult:
-    """Bring a profile together with what is there of its job step. placement: by which rows and changes were made."""
-    held = queries.locked_job(conn, *_identity(rows))
-    if (held.topology_id, held.partition) != (placement.topology_id, placement.place.partition):  # loaded meanwhile
+def _part(profile: Profile, cluster: str, placement: Placement, summarize: Summarize | None) -> _Part:
+    rows = rows_of(profile, cluster, placement, summarize=summarize)
+    return _Part(profile, rows, contribution(profile, rows.job["fed"], placement.place), placement)
+
+
+def _merge(conn: Connection, part: _Part, evaluation: Evaluation | None, summarize: Summarize | None) -> LoadResult:
+    """Bring a profile together with what is there of its job step."""
+    profile, cluster = part.profile, part.rows.job["cluster"]
+    held = queries.locked_job(conn, cluster, *_step_of(profile))
+    assert held is not None, "its row was there, and none is ever deleted"  # noqa: S101
+    if (held.topology_id, held.partition) != (part.placement.topology_id, part.placement.place.partition):
         placement = topology.held_placement(conn, held.topology_id, held.partition, _hosts(profile))
-        rows = rows_of(profile, rows.job["cluster"], placement)
-        changes = _contribution(profile, rows.job["fed"], placement.place)
-    if held.digest == rows.digest:
+        part = _part(profile, cluster, placement, summarize)  # it was loaded by another one meanwhile
+    if held.digest == digest_of(part.rows):
         differs = evaluation is not None and not _is_stored(conn, held, evaluation)
         if differs:
             _write_evaluation(conn, held.key, evaluation)
@@ -119,31 +161,57 @@ def _merge(
     where = topology.held_placement(conn, held.topology_id, held.partition, _hosts(old) | _hosts(profile))
     if both is not profile:
         check_profile(both)
-        rows = rows_of(both, rows.job["cluster"], where)
-        if rows.digest == held.digest:  # a part that is there already; who loaded it may have died before the estimate
+        part = _part(both, cluster, where, summarize)
+        if digest_of(part.rows) == held.digest:  # it is there already; who loaded it may have died before the estimate
             return LoadResult(held.key, False, old.n_slices, is_joined and held.estimate is None)
-        changes = _contribution(both, rows.job["fed"], where.place)
-    for block, values in _contribution(old, held.fed, where.place).items():
-        changes[block] = changes.get(block, 0) - values
-    frames = schema.frame.c
-    conn.execute(
-        delete(schema.frame).where(frames.job_key == held.key, frames.start_ns == held.first_slice * held.slice_ns)
-    )
-    for table in _PARTS:
-        conn.execute(delete(table).where(table.c.job_key == held.key))
-    _write(conn, held.key, rows, changes)
+    _check_partitions(conn, part.rows)
+    delete_rows(conn, held.key, held.first_slice * held.slice_ns)
+    write_rows(conn, held.key, part.rows, digest_of(part.rows))
+    add_to_background(conn, taken_back(part.changes, contribution(old, held.fed, where.place)))
     if both.segments is not old.segments:  # else what is stored is of the segments that stay
         _write_evaluation(conn, held.key, None if is_joined else evaluation)
     return LoadResult(held.key, True, both.n_slices, is_joined)
 
 
-def _start_ns(rows: Rows) -> int:
-    """Where the frames of a job lie in time."""
-    return int(rows.job["first_slice"]) * int(rows.job["slice_ns"])
+def _extend(conn: Connection, tail: Tail, summarize: Summarize | None, cluster: str) -> LoadResult | None:
+    """Bring the newest slices of a job step together with what is there of it."""
+    new = tail.profile
+    held = queries.locked_job(conn, cluster, *_step_of(new))
+    if held is None or not held.detail or held.slice_ns != new.slice_ns:
+        return None
+    last = held.first_slice + held.n_slices - 1
+    if not held.first_slice <= new.first_slice <= last + 1:
+        return None
+    # The last slice that is there is made anew in any case: the job was there for a part of it only.
+    old = queries.get_profile(conn, held.key, since=min(new.first_slice, last))
+    both = None if old is None else grown(replace(old, segments=None), tail)
+    if old is None or both is None:
+        return None
+    place = topology.held_placement(conn, held.topology_id, held.partition, _hosts(both))
+    since_ns = old.first_slice * held.slice_ns
+    rows = rows_of(both, cluster, place, summarize=summarize, goes_on_before=old.first_slice > held.first_slice)
+    fed = rows.job["fed"]
+    rows = continued(rows, held.first_slice, held.fed, place.place)
+    n_slices = rows.job["n_slices"]
+    late = {metric for kind, metrics in fed.items() for metric in metrics if metric not in held.fed.get(kind, ())}
+    if late & frames.metrics_before(conn, held.key, held.first_slice * held.slice_ns, since_ns):
+        return None  # loaded by a version by which the metric fed nothing: now all of it does
+    digest = digest_of(rows, frames.block_digests(conn, held.key, since_ns))
+    if digest == held.digest:
+        return LoadResult(held.key, False, n_slices)
+    check_profile(both)
+    _check_partitions(conn, rows)
+    delete_rows(conn, held.key, since_ns, keep=(schema.segments,))
+    write_rows(conn, held.key, rows, digest)
+    changes = contribution(both, rows.job["fed"], place.place)
+    add_to_background(conn, taken_back(changes, contribution(old, held.fed, place.place)))
+    return LoadResult(held.key, True, n_slices)
 
 
-def _identity(rows: Rows) -> tuple[str, str, str, int]:
-    return rows.job["cluster"], rows.job["job_id"], rows.job["step"], rows.job["uid"]
+def _check_partitions(conn: Connection, rows: Rows) -> None:
+    starts = starts_ns(rows)
+    if missing_partitions(conn, "frame", starts):
+        raise _NoPartition(starts)
 
 
 def _step_of(profile: Profile) -> tuple[str, str, int]:
@@ -154,18 +222,6 @@ def _hosts(profile: Profile) -> set[str]:
     return {process.host for process in profile.processes}
 
 
-def _contribution(profile: Profile, fed: Mapping[str, Sequence[str]], place: Place) -> _Changes:
-    """What a job has in the background. fed, place: which metrics it fed to which kind of resource, and where it was,
-    when it was loaded.
-    """
-    columns = {c.name: c for c in profile.columns}
-    return {
-        (resource, columns[metric], block * schema.BLOCK * profile.slice_ns, profile.slice_ns): values
-        for (resource, metric), share in shares_of(profile, fed, place).items()
-        for block, values in blocks_of(share, profile.first_slice)
-    }
-
-
 def _insert_job(conn: Connection, rows: Rows) -> int | None:
     """Make the job's row; its key, or None where it is there. Whoever loads the same job step waits for this
     transaction.
@@ -174,40 +230,6 @@ def _insert_job(conn: Connection, rows: Rows) -> int | None:
     return conn.execute(
         insert_missing(conn, schema.job).values(**empty).returning(schema.job.c.key)
     ).scalar_one_or_none()
-
-
-def _write(conn: Connection, key: int, rows: Rows, changes: _Changes) -> None:
-    """All that belongs to a job whose row is there and has nothing under it.
-
-    Names come before blocks, and both in sorted order, so that two loaders on PostgreSQL never wait for each other
-    in a circle.
-    """
-    resource_ids = names.resource_ids(conn, {resource for resource, *_ in changes} | set(rows.resources))
-    metric_ids = names.metric_ids(conn, {column for _, column, *_ in changes} | set(rows.columns))
-    by_name = {c.name: metric_ids[c] for c in rows.columns}
-    job = {**rows.job, "columns": [metric_ids[c] for c in rows.columns], "digest": rows.digest}
-    conn.execute(update(schema.job).where(schema.job.c.key == key).values(**job))
-    parts = {
-        schema.process: rows.processes,
-        schema.frame: [
-            {"metric_id": by_name[m], "start_ns": _start_ns(rows), "data": data} for m, data in rows.frames.items()
-        ],
-        schema.total: [{"metric_id": by_name[m], "data": data} for m, data in rows.totals.items()],
-        schema.function: rows.functions,
-        schema.access: rows.access,
-        schema.coverage: [{"data": rows.coverage}],
-        schema.segments: [] if rows.segments is None else [{"data": rows.segments}],
-        schema.job_resource: [{"resource_id": resource_ids[name]} for name in rows.resources],
-        schema.job_sums: [rows.sums],
-    }
-    for table, of_job in parts.items():
-        if of_job:
-            conn.execute(insert(table), [{"job_key": key, **row} for row in of_job])
-    blocks = {
-        BlockKey(resource_ids[resource], metric_ids[column], start_ns, slice_ns): values
-        for (resource, column, start_ns, slice_ns), values in changes.items()
-    }
-    _add_to_background(conn, blocks)
 
 
 def _is_stored(conn: Connection, held: Row[Any], evaluation: Evaluation) -> bool:
@@ -224,27 +246,3 @@ def _write_evaluation(conn: Connection, key: int, evaluation: Evaluation | None)
     conn.execute(delete(lost_time).where(lost_time.c.job_key == key))
     if evaluation is not None and evaluation.lost is not None:
         conn.execute(insert(lost_time).values(job_key=key, **lost_time_row(evaluation.lost)))
-
-
-def _add_to_background(conn: Connection, blocks: Mapping[BlockKey, NDArray[np.int64]]) -> None:
-    """Add to the blocks, making those that are missing and dropping those that become zero. First all are made, then
-    all locked.
-    """
-    b = schema.background.c
-    keys = sorted(blocks)
-    for part in batches(keys):
-        conn.execute(insert_missing(conn, schema.background), [{**key._asdict(), "data": b""} for key in part])
-    here = [column == bindparam(f"at_{column.name}") for column in (b.resource_id, b.metric_id, b.start_ns, b.slice_ns)]
-    for part in batches(keys):
-        kept, dropped = [], []
-        for key, data in queries.locked_blocks(conn, part).items():
-            at = {f"at_{name}": value for name, value in key._asdict().items()}
-            values = blocks[key] + codec.decode_ints(data, (schema.BLOCK,)) if data else blocks[key]
-            if values.any():
-                kept.append({**at, "data": codec.encode_ints(values)})
-            else:
-                dropped.append(at)
-        if kept:
-            conn.execute(update(schema.background).where(*here).values(data=bindparam("data")), kept)
-        if dropped:
-            conn.execute(delete(schema.background).where(*here), dropped)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +18,64 @@ from crosswind.db.errors import RefusedProfile
 from crosswind.profile.join_segments import join_segments
 from crosswind.profile.model import Column, Process, Profile
 
-__all__ = ["union"]
+__all__ = ["Tail", "grown", "union"]
 
 _Image = tuple[str, int, int, str, int]
 _Source = tuple[Profile, int]
 
 
-def union(old: Profile, new: Profile) -> Profile:
+@dataclass(frozen=True)
+class Tail:
+    """The newest slices of a job step, of which the others were loaded before. profile: only with slices from
+    `profile.first_slice` on and without segments, all else as of the whole step. before_ns: int64 [process], UTC until
+    when the slices of each process are left out; 0: none are.
+    """
+
+    profile: Profile
+    before_ns: NDArray[np.int64]
+
+
+def grown(old: Profile, tail: Tail) -> Profile | None:
+    """The union of a step's last slices (`old`, from the tail's first slice on or earlier) with its newest ones. The
+    processes of `old` come first, in their order. None where `old` lacks what the tail leaves out.
+    """
+    new, at = tail.profile, tail.profile.first_slice - old.first_slice
+    held = {image: row for row, image in enumerate(_images(old.processes))}
+    rows = [held.get(image, -1) for image in _images(new.processes)]
+    for row, before_ns in zip(rows, tail.before_ns.tolist(), strict=True):
+        if before_ns and (row < 0 or old.processes[row].end_ns < before_ns):
+            return None
+    known = np.array(rows) >= 0
+
+    def with_before(values: NDArray[np.int64], before: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        out = np.zeros((len(rows), at + new.n_slices), dtype=np.int64)
+        out[:, at:] = values
+        if before is not None:
+            out[known, :at] = before[np.array(rows)[known], :at]
+        return out
+
+    names = sorted(old.slices.keys() | new.slices.keys())
+    nothing = np.zeros((len(rows), new.n_slices), dtype=np.int64)
+    whole = replace(
+        new,
+        first_slice=old.first_slice,
+        n_slices=at + new.n_slices,
+        slices={name: with_before(new.slices.get(name, nothing), old.slices.get(name)) for name in names},
+        covered_ns=with_before(new.covered_ns, old.covered_ns),
+    )
+    return union(old, whole, in_order=True)
+
+
+def union(old: Profile, new: Profile, *, in_order: bool = False) -> Profile:
     """The profile that holds each process image of both, in the version that covers most (the new one, where they
     cover the same).
 
-    Returns `old` or `new` itself where the other adds nothing. Raises RefusedProfile when their slices cannot be
-    brought together.
+    Returns `old` or `new` itself where the other adds nothing. in_order: the processes of `old` come first, in their
+    order. Raises RefusedProfile when their slices cannot be brought together.
     """
     chosen = _choose(old, new)
-    if all(profile is new for profile, _ in chosen):
+    rows = [row for profile, row in chosen if profile is new]
+    if len(rows) == len(chosen) and (not in_order or rows == list(range(len(rows)))):
         return new
     if all(profile is old for profile, _ in chosen):
         return old

@@ -11,7 +11,7 @@ import click
 
 from crosswind.tools.collect_daemon import run_daemon
 from crosswind.tools.database import db_option
-from crosswind.tools.evaluation import evaluate, evaluate_again
+from crosswind.tools.evaluation import evaluate, evaluate_again, summarize
 from crosswind.tools.output import one_line, step
 from crosswind.tools.topology import store_topology_file
 
@@ -52,7 +52,11 @@ __all__ = ["collect_command"]
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Slurm's topology.conf: which switch each node is plugged into.",
 )
-@click.option("--estimate-again", is_flag=True, help="First make the estimates of all jobs in the database anew.")
+@click.option(
+    "--estimate-again",
+    is_flag=True,
+    help="First make the estimates of all jobs in the database anew, and the summaries that are missing.",
+)
 @click.option("--json", "as_json", is_flag=True, help="With --once: print what was done as JSON.")
 @click.pass_context
 def collect_command(
@@ -133,7 +137,7 @@ def _look(engine: Engine, spools: tuple[Path, ...], delete: bool, as_json: bool)
     from crosswind.collector import collect_once
 
     with step(f"crosswind collect: looking at {', '.join(map(str, spools))}"):
-        report = collect_once(spools, engine, evaluate=evaluate, delete=delete)
+        report = collect_once(spools, engine, evaluate=evaluate, summarize=summarize, delete=delete)
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(report)))
     else:
@@ -160,7 +164,7 @@ def _load_files(engine: Engine, paths: tuple[Path, ...], as_json: bool) -> int:
     for path in paths:
         try:
             with step(f"loading {path}"):
-                result = load_profile_file(path, engine, evaluate=evaluate)
+                result = load_profile_file(path, engine, evaluate=evaluate, summarize=summarize)
         except (FormatError, RefusedProfile) as error:
             refused += 1
             click.echo(f"crosswind collect: {one_line(error)}", err=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crosswind.tools.errors import CommandError
-from crosswind.tools.evaluation import evaluate
+from crosswind.tools.evaluation import evaluate, summarize
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -42,7 +42,7 @@ def run_daemon(
     _limit_memory(memory_gib)
     slurm = SlurmJobs(engine, events=slurm_events, queue_s=slurm_queue_s)
     settings = Settings(interval_s=interval_s, delete=delete)
-    daemon = Daemon(spools, engine, settings=settings, evaluate=evaluate, batch=slurm)
+    daemon = Daemon(spools, engine, settings=settings, evaluate=evaluate, summarize=summarize, batch=slurm)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop.set())
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

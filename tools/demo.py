@@ -22,7 +22,7 @@ import click
 from crosswind.tools.demo_disk import SharedDirectory, shared_directory
 from crosswind.tools.demo_watch import Watch
 from crosswind.tools.errors import CommandError
-from crosswind.tools.evaluation import evaluate
+from crosswind.tools.evaluation import evaluate, summarize
 from crosswind.tools.library import find_library
 from crosswind.tools.lookup import look_up
 from crosswind.tools.output import one_line, step
@@ -185,7 +185,7 @@ def _load(base: Path, jobs: list[Job]) -> str:
     engine = open_database(url)
     with step(f"loading both profiles into {base / 'crosswind.db'}"):
         for job in jobs:
-            load_profile_file(job.profile, engine, evaluate=evaluate)
+            load_profile_file(job.profile, engine, evaluate=evaluate, summarize=summarize)
     engine.dispose()
     return url
 

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
     from crosswind.analysis.result import Estimate
     from crosswind.db.evaluation import Evaluation, LostTime
+    from crosswind.db.summaries import Bands, Block
     from crosswind.profile.model import Profile
 
-__all__ = ["evaluate", "evaluate_again"]
+__all__ = ["evaluate", "evaluate_again", "summarize"]
 
 
 def evaluate(profile: Profile) -> Evaluation | None:
@@ -32,16 +33,28 @@ def evaluate(profile: Profile) -> Evaluation | None:
     return Evaluation(found.to_json(), _lost_time(profile, found) if has_times else None)
 
 
+def summarize(block: Block) -> Bands:
+    """The series of a block of a job's slices."""
+    from crosswind.analysis import series_bands
+
+    return series_bands.summarize(block)
+
+
 def evaluate_again(engine: Engine) -> Iterator[str]:
-    """Make and store the estimate of every job in a database anew; yields a line about each that failed."""
+    """Make and store the estimate of every job in a database anew, and the summaries of its slices where they are
+    missing or of another version; yields a line about each that failed.
+    """
+    from crosswind.analysis.series_bands import VERSION
     from crosswind.collector.estimates import NO_ESTIMATE, evaluate_whole
     from crosswind.db import queries, reading
     from crosswind.db.errors import DatabaseError
+    from crosswind.db.summary_fill import fill_summaries
 
     with reading(engine) as conn:
         keys = queries.job_keys(conn)
     for key in keys:
         try:
+            fill_summaries(engine, key, VERSION, summarize)
             evaluate_whole(engine, key, evaluate)
         except (DatabaseError, *NO_ESTIMATE) as error:  # one damaged job does not keep the others out
             yield f"job {key} keeps what was stored: {error}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from crosswind.analysis import SERIES, Reduction, Series, job_series
-from crosswind.analysis.series_bands import SeriesBands, series_bands, workers_of
+from crosswind.analysis.series_bands import VERSION, SeriesBands, series_bands, workers_of, zero_row
 from crosswind.analysis.timeline import WHOLE, Cut
 from crosswind.db import DatabaseError, details, queries, resources
 from crosswind.db.evaluation import LostTime
@@ -110,9 +110,12 @@ def read_series(
 ) -> dict[str, SeriesBands]:
     """The series of a job over some of its slices, in page order: those of `names` (default: all) that are not zero in
     the whole job. first, n: slices, counted from the job's first; default: all. Empty for a job whose slices were
-    pruned.
+    pruned. In single precision where they were stored when the job was loaded.
     """
     wanted = [series for series in SERIES if names is None or series.name in names]
+    stored = queries.get_series(conn, job.key, VERSION, {s.name: zero_row(s) for s in wanted}, first, n)
+    if stored is not None:
+        return {s.name: SeriesBands(*stored.values[s.name]) for s in wanted if s.name in stored.alive}
     metrics = {metric for series in wanted for metric in series.metrics}
     data = read_frames(conn, job, metrics, first=first, n=n)
     return {

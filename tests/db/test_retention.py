@@ -11,15 +11,19 @@ from crosswind.db.connection import writing
 from crosswind.db.details import get_io_volumes, get_totals
 from crosswind.db.partitions import WIDTHS_NS, Partition, list_partitions, make_partitions, partition_of
 from crosswind.db.retention import PruneStep, detail_before, prune_detail
+from crosswind.db.summaries import LEAST_PROCESSES
 from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps, make_profile
 
 WEEK_SLICES = WIDTHS_NS["frame"] // SLICE_NS
+RANKS = LEAST_PROCESSES  # that have a summary too
 BEGIN = partition_of("frame", FIRST_SLICE * SLICE_NS).begin_ns // SLICE_NS  # the first slice of a week
 
 
 def load_weeks(engine, weeks):
     """One job a week; their keys."""
-    jobs = [make_lammps(job_id=str(w), first_slice=BEGIN + w * WEEK_SLICES + 5, n_segments=20) for w in weeks]
+    jobs = [
+        make_lammps(job_id=str(w), first_slice=BEGIN + w * WEEK_SLICES + 5, n_segments=20, n_ranks=RANKS) for w in weeks
+    ]
     return [load_profile(engine, job).job_key for job in jobs]
 
 
@@ -31,7 +35,7 @@ def detail_rows(engine):
     with reading(engine) as conn:
         return {
             table.name: set(conn.execute(select(table.c.job_key).distinct()).scalars())
-            for table in (schema.frame, schema.coverage, schema.segments)
+            for table in (schema.frame, schema.coverage, schema.summary, schema.segments)
         }
 
 
@@ -50,13 +54,13 @@ def test_old_detail_goes_and_all_else_stays(engine):
     assert (sum(s.jobs for s in steps), sum(s.n_bytes for s in steps)) == (foreseen.jobs, foreseen.n_bytes)
     assert (foreseen.jobs, foreseen.n_bytes > 1000) == (1, True)
     assert sum(s.partitions for s in steps) == foreseen.partitions
-    assert detail_rows(engine) == {"frame": {new}, "coverage": {new}, "segments": {new}}
+    assert detail_rows(engine) == {"frame": {new}, "coverage": {new}, "summary": {new}, "segments": {new}}
     with reading(engine) as conn:
         job = queries.get_job(conn, old)
         assert (job.job_id, job.detail, queries.get_job(conn, new).detail) == ("0", False, True)
         assert get_totals(conn, old).keys() == totals.keys()
         assert get_io_volumes(conn, [old]) == volumes
-        assert len(queries.get_processes(conn, old)) == 2
+        assert len(queries.get_processes(conn, old)) == RANKS
         assert queries.get_frames(conn, old) == {}
         assert queries.get_covered(conn, old) is None
         with pytest.raises(DatabaseError, match="slices of job 0 were pruned: restore"):

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from site_month import SLICE_NS, Placed, Site, Template
 from sqlalchemy import Connection, Engine, insert, text
 
+from crosswind.analysis.series_bands import summarize
 from crosswind.db import codec, resources, schema
 from crosswind.db.connection import writing
+from crosswind.db.job_writing import block_rows
 from crosswind.db.names import metric_ids, resource_ids
 from crosswind.db.partitions import make_partitions
 from crosswind.db.rows import Rows, rows_of
@@ -30,7 +32,8 @@ _PER_HOST = ("fs:disk", "mem", "cpu")
 def fill(engine: Engine, site: Site) -> None:
     """Write a month into an empty database."""
     starts = {job.first_slice * SLICE_NS for job in site.jobs}
-    make_partitions(engine, "frame", starts)
+    ends = {(job.first_slice + job.template.profile.n_slices) * SLICE_NS for job in site.jobs}
+    make_partitions(engine, "frame", starts | ends)
     span = schema.BLOCK * SLICE_NS
     blocks = range(min(starts) // span, max(starts) // span + 8)
     make_partitions(engine, "background", {block * span for block in blocks})
@@ -54,7 +57,7 @@ class _Prepared:
 
     def __init__(self, template: Template) -> None:
         profile = template.profile
-        self.rows: Rows = rows_of(profile, "")
+        self.rows: Rows = rows_of(profile, "", summarize=summarize)
         self.shares: dict[tuple[str, str], NDArray[np.int64]] = {
             (kind, metric): profile.slices[metric].reshape(template.nodes, template.per_node, -1).sum(axis=1)
             for kind, metrics in self.rows.job["fed"].items()
@@ -141,13 +144,11 @@ def _write_jobs(conn: Connection, jobs: tuple[Placed, ...], prepared: dict[int, 
             {**of_job, **row, "host": p.host, "uid": p.uid, "start_ns": p.start_ns, "end_ns": p.end_ns}
             for row, p in zip(rows.processes, profile.processes, strict=True)
         ]
-        start = job.first_slice * SLICE_NS
-        tables[schema.frame] += [
-            {**of_job, "metric_id": by_name[m], "start_ns": start, "data": data} for m, data in rows.frames.items()
-        ]
+        for table, blocks in block_rows(rows, by_name).items():
+            move = job.first_slice * SLICE_NS
+            tables[table] += [{**of_job, **row, "start_ns": row["start_ns"] + move} for row in blocks]
         tables[schema.total] += [{**of_job, "metric_id": by_name[m], "data": d} for m, d in rows.totals.items()]
         tables[schema.function] += [{**of_job, **row} for row in rows.functions]
-        tables[schema.coverage].append({**of_job, "data": rows.coverage})
         tables[schema.job_sums].append({**of_job, **rows.sums, "n_hosts": len(job.hosts)})
         tables[schema.job_resource] += [{**of_job, "resource_id": named[name]} for name in used[job.number]]
     for table, found in tables.items():

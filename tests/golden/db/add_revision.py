@@ -19,9 +19,12 @@ from typing import Any
 
 import numpy as np
 
+FIRST_VERSION = 1  # of the definition of the series
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
+from crosswind.analysis import SERIES  # noqa: E402
+from crosswind.analysis.series_bands import summarize, zero_row  # noqa: E402
 from crosswind.db import load_profile, open_database, queries, reading  # noqa: E402
 from support.profiles import make_lammps, make_profile, make_writer  # noqa: E402
 
@@ -35,6 +38,11 @@ def profiles() -> list[Any]:
         make_profile(job_id="1004", slice_ns=2_000_000_000, first_slice=880_000_011, n_slices=9, seed=3),
         make_profile(job_id="7", first_slice=400_000_000, n_slices=3),
     ]
+
+
+def wide() -> Any:
+    """A job of so many processes, over so many slices, that it has several blocks with a summary each."""
+    return make_profile(job_id="1005", n_ranks=16, n_slices=20, first_slice=440_004_600, jitter=0.2, seed=5)
 
 
 def findings(conn: Any) -> dict[str, Any]:
@@ -68,9 +76,17 @@ def _job(conn: Any, job: Any) -> dict[str, Any]:
         "resources": queries.resources_of_job(conn, job.key),
         "processes": [[p.host, p.pid, p.rank, p.exe, p.state, p.start_ns, p.end_ns] for p in profile.processes],
         "covered": _array(profile.covered_ns),
+        **_series(conn, job),
         "arrays": {f"{t} {name}": _array(v) for t, arrays in tables.items() for name, v in sorted(arrays.items())},
         "segments": None if segments is None else {n: _array(c) for n, c in sorted(segments.columns.items())},
     }
+
+
+def _series(conn: Any, job: Any) -> dict[str, Any]:
+    """The series that are stored with a job, where they are."""
+    names = {series.name: zero_row(series) for series in SERIES}
+    found = queries.get_series(conn, job.key, FIRST_VERSION, names)
+    return {"series": {name: _array(found.values[name]) for name in sorted(found.alive)}} if found else {}
 
 
 def _array(values: np.ndarray) -> list[Any]:
@@ -82,8 +98,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "golden.db"
         engine = open_database(f"sqlite:///{path}")
-        for profile in profiles():
-            load_profile(engine, profile)
+        for profile in (*profiles(), wide()):
+            load_profile(engine, profile, summarize=summarize)
         with reading(engine) as conn:
             found = findings(conn)
         engine.dispose()
