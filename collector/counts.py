@@ -32,7 +32,8 @@ class Distribution:
 @dataclass
 class Counts:
     """Totals since the start, and what the last look saw. steps: loaded steps, `running` or `finished`. slices: process
-    slices of finished steps. refused: files by kind of reason; errors: by what failed. lag: from the end of the newest
+    slices of finished steps. lost: steps that were ended since nobody
+    heard of them any more. refused: files by kind of reason; errors: by what failed. lag: from the end of the newest
     slice of a running step until it was in the database. files, waiting: followed, and beyond their users' quotas.
     """
 
@@ -42,6 +43,7 @@ class Counts:
     refused: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     recovered: int = 0
+    lost: int = 0
     lag: Distribution = field(default_factory=lambda: Distribution(LAG_BOUNDS_S))
     look: Distribution = field(default_factory=lambda: Distribution(LOOK_BOUNDS_S))
     files: int = 0

@@ -12,7 +12,6 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -24,11 +23,13 @@ from crosswind.collector.counts import Counts
 from crosswind.collector.errors import SpoolError
 from crosswind.collector.estimates import Evaluate
 from crosswind.collector.fair import FairShare
-from crosswind.collector.follow import Follower, Quota
+from crosswind.collector.follow import Follower
 from crosswind.collector.live import end_turns, sweep_turns, take_turn
 from crosswind.collector.log import log_event
-from crosswind.collector.plan import Due, Known, Limits, Plan
+from crosswind.collector.lost import end_lost
+from crosswind.collector.plan import Due, Known, Plan
 from crosswind.collector.report import CollectReport
+from crosswind.collector.settings import Settings
 from crosswind.collector.spool import remove_unfinished
 from crosswind.collector.step_loader import StepLoader, name_of
 from crosswind.db import DatabaseError
@@ -36,26 +37,7 @@ from crosswind.db.summaries import Summarize
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.steps import group_by_step, read_spools
 
-__all__ = ["Daemon", "Settings"]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """interval_s: between looks. budget_s: after this long a look loads nothing more. delete: instead of done/.
-    live_share: the part of the time that refreshing running steps may take, all together, as long as none waits for
-    more than longest_pause_s because of it; scan_share: that listing the directories may.
-    """
-
-    interval_s: float = 2.0
-    budget_s: float = 5.0
-    delete: bool = False
-    cluster: str = ""
-    quota: Quota = field(default_factory=Quota)
-    live_share: float = 0.25
-    scan_share: float = 0.1
-    limits: Limits = field(default_factory=Limits)
-    longest_pause_s: float = 60.0
-    nodes_s: float = 30.0
+__all__ = ["Daemon"]
 
 
 class Daemon:
@@ -87,6 +69,7 @@ class Daemon:
         self._scan_s = 0.0  # CPU time that listing the directories took in the last look
         self._swept = dict.fromkeys(self.spools, float("-inf"))
         self._nodes_at = float("-inf")
+        self._lost_at = time.monotonic()
         self._node_files: dict[Path, LoadedFiles] = {spool: {} for spool in self.spools}
         machine, self._batch = Machine.this(), batch or NoBatchSystem()
         self._followers = {spool: Follower(spool, machine, self._batch, self.settings.quota) for spool in self.spools}
@@ -133,10 +116,8 @@ class Daemon:
                 self._load(loader, due)
             finally:
                 self._account(loader.report, time.monotonic() - begin)
-        if time.monotonic() - self._nodes_at > self.settings.nodes_s:
-            for spool in self.spools:
-                load_and_log(spool, self.engine, cluster=self.settings.cluster, loaded=self._node_files[spool])
-            self._nodes_at = time.monotonic()
+        self._load_nodes()
+        self._end_lost(now_ns)
         return loader.report
 
     # --- what there is ---
@@ -174,6 +155,26 @@ class Daemon:
                 except (SpoolError, OSError) as error:
                     entry.stuck = True
                     self._failed("move", file=entry.path, reason=error)
+
+    # --- now and then ---
+
+    def _load_nodes(self) -> None:
+        """What the agents of nodes wrote."""
+        if time.monotonic() - self._nodes_at > self.settings.nodes_s:
+            for spool in self.spools:
+                load_and_log(spool, self.engine, cluster=self.settings.cluster, loaded=self._node_files[spool])
+            self._nodes_at = time.monotonic()
+
+    def _end_lost(self, now_ns: int) -> None:
+        """What nobody hears of any more; not in the first look, since the running steps come back with it."""
+        if time.monotonic() - self._lost_at > self.settings.longest_pause_s:
+            settings = self.settings
+            lost = end_lost(
+                self.engine, after_s=settings.lost_after_s, cluster=settings.cluster, evaluate=self.evaluate,
+                now_ns=now_ns,
+            )  # fmt: skip
+            self.counts.lost += len(lost)
+            self._lost_at = time.monotonic()
 
     # --- loading ---
 

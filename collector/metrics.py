@@ -45,6 +45,7 @@ class _Exposition(Collector):
         yield _counters("refused_files", "Files that were not loaded, by kind of reason.", "reason", c.refused)
         yield _counters("errors", "What failed and is tried again.", "what", c.errors)
         yield _counter("recovered_files", "Files put back that a collector which died had taken.", c.recovered)
+        yield _counter("lost_steps", "Running steps ended since nobody heard of them any more.", c.lost)
         yield _gauge("followed_files", "Spool files that are followed.", c.files)
         yield _gauge("waiting_files", "Spool files beyond their users' quotas.", c.waiting)
         yield _gauge("running_steps", "Job steps of which a process may still run.", c.running)

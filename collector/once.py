@@ -14,6 +14,7 @@ from crosswind.collector.agent.load import collect_nodes
 from crosswind.collector.claim import Claims, recover
 from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, checked_evaluation, evaluate_whole
 from crosswind.collector.follow import COPY_QUIET_S, QUIET_S
+from crosswind.collector.lost import LOST_AFTER_S, end_lost
 from crosswind.collector.report import CollectReport
 from crosswind.collector.spool import find_spools, is_copy, remove_unfinished
 from crosswind.collector.step_loader import File, StepLoader, name_of
@@ -40,12 +41,14 @@ def collect_once(
     include_running: bool = False,
     delete: bool = False,
     cluster: str = "",
+    lost_after_s: float = LOST_AFTER_S,
 ) -> CollectReport:
     """Load the job steps of which no process runs any more, then move their files to done/ (delete: remove them).
 
     evaluate: what finds a profile's interference. summarize: what makes the series of its slices. include_running: also
-    load what running steps have so far; their files stay. A file that can't be read is moved to refused/ and reported,
-    the rest is loaded. Raises SpoolError, DatabaseError; files that were being loaded are back in the spool then.
+    load what running steps have so far; their files stay. lost_after_s: see end_lost. A file that can't be read is
+    moved to refused/ and reported, the rest is loaded. Raises SpoolError, DatabaseError; files that were being loaded
+    are back in the spool then.
     """
     spools = list(dict.fromkeys(Path(d).resolve() for d in spool_dirs))
     machine = Machine.this()
@@ -74,6 +77,8 @@ def collect_once(
     nodes = collect_nodes(spools, engine, cluster=cluster)
     look.report.node_slices = nodes.slices
     look.report.refused += nodes.refused
+    for job in end_lost(engine, after_s=lost_after_s, cluster=cluster, evaluate=evaluate):
+        look.report.notes.append(f"{job.job_id}.{job.step} of {job.user} is lost: nothing was heard of it any more")
     if progress:
         progress(len(steps), len(steps), "")
     return look.report

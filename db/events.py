@@ -10,13 +10,14 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crosswind.db import schema
-from crosswind.db.connection import writing
+from crosswind.db.connection import reading, writing
 from crosswind.db.errors import DatabaseError
 
-__all__ = ["EVENT_KINDS", "Event", "events_between", "store_events"]
+__all__ = ["EVENT_KINDS", "Event", "events_between", "note_boot", "store_events"]
 
 EVENT_KINDS = ("reboot", "file_system", "network", "maintenance", "other")
 _MAX_TEXT = 4096
+_BOOT = "boot "
 _BATCH = 1000
 
 
@@ -51,6 +52,20 @@ def store_events(engine: Engine, events: Iterable[Event]) -> int:
         for at in range(0, len(rows), _BATCH):
             conn.execute(query.on_conflict_do_update(index_elements=known, set_=new), rows[at : at + _BATCH])
     return len(rows)
+
+
+def note_boot(engine: Engine, node: str, boot_id: str, booted_ns: int, *, cluster: str = "") -> bool:
+    """Store that a node booted, once for each boot id; whether it is new. booted_ns: UTC, which agents know to a second
+    or two. Raises DatabaseError.
+    """
+    event = Event(cluster, "reboot", node, booted_ns, booted_ns, source="agent", note=f"{_BOOT}{boot_id}")
+    e = schema.event.c
+    same = (e.cluster == cluster, e.kind == event.kind, e.place == node, e.note == event.note)
+    with reading(engine) as conn:
+        if conn.execute(select(e.id).where(*same).limit(1)).first() is not None:
+            return False
+    store_events(engine, [event])
+    return True
 
 
 def events_between(

@@ -171,9 +171,9 @@ def shares_of(
 
 
 def state_of(processes: Sequence[Process]) -> str:
-    """A job step's state: `running` or `killed` as soon as one process is, else `finished`."""
+    """A job step's state: `running`, `lost` or `killed` as soon as one process is, else `finished`."""
     states = {p.state for p in processes}
-    return next((state for state in ("running", "killed") if state in states), "finished")
+    return next((state for state in ("running", "lost", "killed") if state in states), "finished")
 
 
 def _job_row(profile: Profile, cluster: str, placement: Placement) -> dict[str, Any]:

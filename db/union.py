@@ -93,8 +93,9 @@ def _choose(old: Profile, new: Profile) -> list[_Source]:
     for profile in (old, new):
         covered = profile.covered_ns.sum(axis=1)
         for row, (image, p) in enumerate(zip(_images(profile.processes), profile.processes, strict=True)):
-            # An end is final: what was guessed of a running process may reach further than it lived.
-            version = (p.state != "running", int(covered[row]), p.count, p.end_ns)
+            # An end is final: what was guessed of a running process may reach further than it lived. That one is lost
+            # is no end, but that nobody heard of it.
+            version = (p.state not in ("running", "lost"), int(covered[row]), p.count, p.end_ns)
             if image not in images or version >= images[image][0]:
                 images[image] = version, (profile, row)
     return [source for _, source in images.values()]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from crosswind.tools.collect_daemon import run_daemon
+from crosswind.tools.collect_daemon import DaemonOptions, daemon_options, run_daemon
 from crosswind.tools.database import db_option
 from crosswind.tools.evaluation import evaluate, evaluate_again, summarize
+from crosswind.tools.names import cluster_option
 from crosswind.tools.output import one_line, step
 from crosswind.tools.topology import store_topology_file
 
@@ -32,14 +33,7 @@ __all__ = ["collect_command"]
 )
 @db_option(required=True)
 @click.option("--once", is_flag=True, help="Collect what is finished and end.")
-@click.option(
-    "--interval", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Seconds between looks."
-)
-@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics in Prometheus form on this port.")
-@click.option("--metrics-address", default="127.0.0.1", show_default=True, help="Address to serve the metrics on.")
-@click.option(
-    "--memory", type=click.FloatRange(min=0), default=4.0, show_default=True, help="GiB it may ask for; 0: any amount."
-)
+@cluster_option("The cluster that all of this belongs to, where a database has several.")
 @click.option("--delete", is_flag=True, help="Remove loaded spool files instead of moving them to done/.")
 @click.option(
     "--slurm-events",
@@ -53,6 +47,14 @@ __all__ = ["collect_command"]
     help="Slurm's topology.conf: which switch each node is plugged into.",
 )
 @click.option(
+    "--lost-after",
+    type=click.FloatRange(min=0),
+    default=3600.0,
+    show_default=True,
+    help="Seconds without a sign of life after which a running job is ended as lost; 0: never.",
+)
+@daemon_options
+@click.option(
     "--estimate-again",
     is_flag=True,
     help="First make the estimates of all jobs in the database anew, and the summaries that are missing.",
@@ -65,16 +67,15 @@ def collect_command(
     spools: tuple[Path, ...],
     db: str,
     once: bool,
-    interval: float,
-    metrics_port: int | None,
-    metrics_address: str,
-    memory: float,
+    cluster: str,
     delete: bool,
     slurm_events: Path | None,
     slurm_queue: float | None,
     topology: Path | None,
+    lost_after: float,
     estimate_again: bool,
     as_json: bool,
+    **daemon: Unpack[DaemonOptions],
 ) -> None:
     """Load spool files and PROFILES (.xwp) into a database, with their estimates.
 
@@ -93,32 +94,32 @@ def collect_command(
         raise click.UsageError("--json goes with --once: the daemon logs key=value lines on stderr")
     engine = open_database(db)
     if topology is not None:
-        store_topology_file(engine, topology)
+        store_topology_file(engine, topology, cluster)
     if estimate_again:
         _estimate_again(engine)
-    refused = _load_files(engine, profiles, as_json)
+    refused = _load_files(engine, profiles, cluster, as_json)
     if spools and not once:
-        metrics = None if metrics_port is None else (metrics_address, metrics_port)
         run_daemon(
-            engine, spools, interval_s=interval, delete=delete, metrics=metrics, memory_gib=memory,
+            engine, spools, daemon, cluster=cluster, delete=delete, lost_after_s=lost_after,
             slurm_events=slurm_events, slurm_queue_s=slurm_queue,
         )  # fmt: skip
         return
-    refused += _look(engine, spools, delete, as_json) if spools else 0
-    refused += _ask_slurm(engine, slurm_events, ask_queue=slurm_queue is not None)
+    if spools:
+        refused += _look(engine, spools, as_json, cluster=cluster, delete=delete, lost_after_s=lost_after)
+    refused += _ask_slurm(engine, slurm_events, cluster, ask_queue=slurm_queue is not None)
     ctx.exit(1 if refused else 0)
 
 
-def _ask_slurm(engine: Engine, events: Path | None, *, ask_queue: bool) -> int:
+def _ask_slurm(engine: Engine, events: Path | None, cluster: str, *, ask_queue: bool) -> int:
     """What Slurm said of jobs; how much of it could not be read."""
     from crosswind.collector.batch_system import UnreadableReport, apply_events, ask_squeue, repair_from_queue
 
     refused: list[tuple[str, str]] = []
     if events is not None:
-        refused += apply_events(engine, events).refused
+        refused += apply_events(engine, events, cluster=cluster).refused
     if ask_queue:
         try:
-            refused += repair_from_queue(engine, *ask_squeue()).refused
+            refused += repair_from_queue(engine, *ask_squeue(), cluster=cluster).refused
         except UnreadableReport as error:
             refused.append(("squeue", str(error)))
     for name, reason in refused:
@@ -132,12 +133,12 @@ def _estimate_again(engine: Engine) -> None:
             click.echo(one_line(f"crosswind collect: {failure}"), err=True)
 
 
-def _look(engine: Engine, spools: tuple[Path, ...], delete: bool, as_json: bool) -> int:
-    """One look at the spool directories; how many files were refused."""
+def _look(engine: Engine, spools: tuple[Path, ...], as_json: bool, **options: Any) -> int:  # noqa: ANN401
+    """One look at the spool directories; how many files were refused. options: of collect_once."""
     from crosswind.collector import collect_once
 
     with step(f"crosswind collect: looking at {', '.join(map(str, spools))}"):
-        report = collect_once(spools, engine, evaluate=evaluate, summarize=summarize, delete=delete)
+        report = collect_once(spools, engine, evaluate=evaluate, summarize=summarize, **options)
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(report)))
     else:
@@ -154,7 +155,7 @@ def _look(engine: Engine, spools: tuple[Path, ...], delete: bool, as_json: bool)
     return len(report.refused)
 
 
-def _load_files(engine: Engine, paths: tuple[Path, ...], as_json: bool) -> int:
+def _load_files(engine: Engine, paths: tuple[Path, ...], cluster: str, as_json: bool) -> int:
     """Load profile files; how many could not be read. One bad file does not keep the others out."""
     from crosswind.collector import load_profile_file
     from crosswind.db.errors import RefusedProfile
@@ -164,7 +165,7 @@ def _load_files(engine: Engine, paths: tuple[Path, ...], as_json: bool) -> int:
     for path in paths:
         try:
             with step(f"loading {path}"):
-                result = load_profile_file(path, engine, evaluate=evaluate, summarize=summarize)
+                result = load_profile_file(path, engine, evaluate=evaluate, summarize=summarize, cluster=cluster)
         except (FormatError, RefusedProfile) as error:
             refused += 1
             click.echo(f"crosswind collect: {one_line(error)}", err=True)

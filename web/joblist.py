@@ -21,7 +21,7 @@ from crosswind.web.identity import Viewer
 
 __all__ = ["STEP_STATES", "JobFilterArguments", "Moment", "filters_of", "most_disturbing"]
 
-STEP_STATES = ("running", "finished", "killed")
+STEP_STATES = ("running", "finished", "killed", "lost")
 CLASSES: dict[str, JobFilters] = {
     "low": {"interference_below": LOW_BELOW_PCT},
     "medium": {"interference_from": LOW_BELOW_PCT, "interference_to": HIGH_ABOVE_PCT},

@@ -130,7 +130,10 @@ class JobAnswer(Schema):
     start_ns = fields.Integer(required=True)
     end_ns = fields.Integer(required=True)
     mpi = fields.String(required=True)
-    state = fields.String(required=True, metadata={"description": "finished, killed or running"})
+    state = fields.String(
+        required=True,
+        metadata={"description": "finished, killed, running; lost: it ran when its nodes were last heard of"},
+    )
     slice_ns = fields.Integer(required=True)
     first_slice = fields.Integer(required=True)
     n_slices = fields.Integer(required=True)

@@ -17,6 +17,7 @@ _STATES = {
     "clean": "ended normally",
     "exited": "ended by _exit",
     "killed": "killed: gone without a word (signal, crash, time limit); counted up to its last complete slice",
+    "lost": "lost: it ran when its node was last heard of; its files went with the node",
     "replaced": "replaced itself by another program (exec)",
     "short": "processes of one program that each ended before they were worth a file of their own",
     "running": "still running when it was collected",

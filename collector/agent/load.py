@@ -25,6 +25,7 @@ from crosswind.collector.folders import RefusedFolder
 from crosswind.collector.log import log_event
 from crosswind.collector.spool import MAX_FILES
 from crosswind.db.errors import DatabaseError, RefusedProfile
+from crosswind.db.events import note_boot
 from crosswind.db.nodes import load_node_slices
 from crosswind.profile.errors import FormatError
 
@@ -134,6 +135,8 @@ def _load(path: Path, engine: Engine, cluster: str, report: NodeReport) -> os.st
         file = read_node_file(data, path)
         if file.slices.rows:
             load_node_slices(engine, file.slices, cluster=cluster)
+        if file.boot.boot_id:
+            note_boot(engine, file.slices.node, file.boot.boot_id, file.boot.booted_ns, cluster=cluster)
     except (FormatError, RefusedProfile) as error:
         _refuse(path, str(error), report)
         return None

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from crosswind.collector.agent.boot import Boot, is_boot_id
 from crosswind.collector.agent.metrics import BY_NAME
 from crosswind.collector.agent.sample import Slice
 from crosswind.db.nodes import NodeSlices
@@ -37,9 +38,12 @@ MAX_INT = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class NodeFile:
-    """What a node file holds. ended: its agent said that nothing follows; damaged: lines without a right checksum."""
+    """What a node file holds. boot: of the node when the file was begun. ended: its agent said that nothing follows;
+    damaged: lines without a right checksum.
+    """
 
     slices: NodeSlices
+    boot: Boot
     ended: bool
     damaged: int
 
@@ -156,7 +160,7 @@ class _Reader:
             columns={name: BY_NAME[name] for name in names},
             rows=self.rows,
         )
-        return NodeFile(slices, self.ended, self.damaged)
+        return NodeFile(slices, _boot_of(self.header), self.ended, self.damaged)
 
     def _checked_header(self, record: dict[str, Any]) -> dict[str, Any]:
         if record.get("version") != VERSION:
@@ -185,6 +189,14 @@ class _Reader:
         if not all(value is None or _is_count(value) for value in values):
             raise self.error(f"slice {number} of it holds what is no count")
         self.rows[number] = _known(self.series, values)
+
+
+def _boot_of(header: Mapping[str, Any]) -> Boot:
+    """The boot that a header tells of; older agents tell of none."""
+    boot_id, booted_ns = header.get("boot_id"), header.get("booted_ns")
+    if isinstance(boot_id, str) and isinstance(booted_ns, int) and is_boot_id(boot_id) and _is_count(booted_ns):
+        return Boot(boot_id, booted_ns)
+    return Boot()
 
 
 def _known(series: Sequence[tuple[str, str]], values: Sequence[int | None]) -> dict[tuple[str, str], int]:

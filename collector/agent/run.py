@@ -8,10 +8,13 @@ import re
 import threading
 import time
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
+from crosswind.collector.agent.boot import read_boot
 from crosswind.collector.agent.nodefile import NODE_SUFFIX, NodeWriter
 from crosswind.collector.agent.sample import Slice, Snapshot, read_sources, slice_between
 from crosswind.collector.agent.sources import READERS
@@ -98,7 +101,8 @@ class Agent:
         if dropped:
             log_event(logging.WARNING, "node_files_dropped", count=dropped, reason="nobody loads them")
         name = f"{re.sub(r'[^A-Za-z0-9_-]', '_', self.node)[:64]}.{first_slice}.{uuid4().hex[:8]}{NODE_SUFFIX}"
-        header = {"node": self.node, "slice_ns": self.slice_ns, "serves": self.serves, "dropped_files": dropped}
+        header: dict[str, Any] = {"node": self.node, "slice_ns": self.slice_ns, "serves": self.serves}
+        header |= {"dropped_files": dropped, **asdict(read_boot(self.root))}
         return NodeWriter(self.spool / name, header)
 
 
@@ -122,20 +126,24 @@ def wait_until(boundary: int, slice_ns: int, stop: threading.Event) -> int | Non
 
 
 def _keep_below(spool: Path, limit: int) -> int:
-    """Remove the oldest node files of this user until the rest is below the limit; how many."""
+    """Remove the oldest node files of this user until the rest is below the limit; how many. Collectors take some away
+    meanwhile.
+    """
     files = []
     with os.scandir(spool) as entries:
         for entry in entries:
-            if entry.name.endswith(NODE_SUFFIX) and entry.is_file(follow_symlinks=False):
-                status = entry.stat(follow_symlinks=False)
-                if status.st_uid == os.geteuid():
-                    files.append((status.st_mtime_ns, status.st_size, entry.path))
+            with suppress(FileNotFoundError):
+                if entry.name.endswith(NODE_SUFFIX) and entry.is_file(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    if status.st_uid == os.geteuid():
+                        files.append((status.st_mtime_ns, status.st_size, entry.path))
     total = sum(size for _, size, _ in files)
     removed = 0
     for _, size, path in sorted(files):
         if total < limit:
             break
-        os.unlink(path)
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+            removed += 1
         total -= size
-        removed += 1
     return removed

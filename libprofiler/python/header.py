@@ -16,7 +16,7 @@ MAX_TEXT = 1 << 12
 MAX_ENTRIES = 1 << 20
 MAX_INT = (1 << 63) - 1
 MAX_BYTES = 8 << 30  # of all arrays of a profile together
-STATES = ("clean", "exited", "killed", "replaced", "running", "short")
+STATES = ("clean", "exited", "killed", "lost", "replaced", "running", "short")
 KINDS = ("counter", "gauge")
 
 

@@ -57,10 +57,11 @@ class Process:
     """One process image (an exec makes a new one).
 
     state: ``clean`` (destructors ran), ``exited`` (_exit), ``killed`` (gone without a word: SIGKILL, crash, time
-    limit), ``replaced`` (by exec), ``running``, or ``short``: a row that stands for `count` processes of one executable
-    that each ended before they were worth a spool file (pid 0). rank is None outside MPI and launchers. lost: what its
-    library had to drop, by name. counters: what the processor counters gave, in words. omp_num_threads: the variable
-    as the process found it, such as ``4`` or ``4,2``; empty: not set.
+    limit), ``lost`` (in databases: it ran when its node was last heard of), ``replaced`` (by exec), ``running``, or
+    ``short``: a row that stands for `count` processes of one executable that each ended before they were worth a spool
+    file (pid 0). rank is None outside MPI and launchers. lost: what its library had to drop, by name. counters: what
+    the processor counters gave, in words. omp_num_threads: the variable as the process found it, such as ``4`` or
+    ``4,2``; empty: not set.
     """
 
     host: str

@@ -23,8 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-from crosswind.collector.daemon import Daemon, Settings
+from crosswind.collector.daemon import Daemon
 from crosswind.collector.plan import Limits
+from crosswind.collector.settings import Settings
 from crosswind.db import open_database, queries, reading
 from support.growing import CALLS, live_process
 

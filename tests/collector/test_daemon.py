@@ -17,9 +17,10 @@ from crosswind.collector import step_loader
 from crosswind.collector.batch import NoBatchSystem
 from crosswind.collector.batch_system import watch
 from crosswind.collector.claim import lock_file
-from crosswind.collector.daemon import Daemon, Settings
+from crosswind.collector.daemon import Daemon
 from crosswind.collector.log import KeyValueFormatter
 from crosswind.collector.plan import Known, Limits
+from crosswind.collector.settings import Settings
 from crosswind.db import DatabaseError, queries, reading
 from support.growing import CALLS, GrowingSpool
 from support.spools import SLICE_NS, Short, SpoolBuilder
@@ -308,6 +309,54 @@ class TestTheEnd:
         daemon.look()
         assert calls(engine)["1001"][1] == [5]
         assert not path.exists()
+
+
+class TestLostJobs:
+    """Running steps whose files are gone."""
+
+    def test_is_ended_after_an_hour_of_silence_and_estimated(self, engine, spool, grow, clock, monkeypatch):
+        """Also where other daemons go on, and only once."""
+        seen = []
+        settings = Settings(live_share=1e6, longest_pause_s=0.0)
+        daemon = Daemon([spool], engine, clock_ns=clock, settings=settings, evaluate=lambda p: seen.append(p.job.id))
+        process = grow()
+        for i in range(3):
+            process.grow(NOW_SLICE - 10 + i, 5)
+        clock.ns = time.time_ns()
+        daemon.look()
+        process.path.unlink()
+        daemon.look()
+        clock.wait(3590)
+        daemon.look()
+        assert calls(engine) == {"1001": ("running", [5, 5, 5])}
+        clock.wait(20)
+        for _ in range(3):
+            daemon.look()
+        assert calls(engine) == {"1001": ("lost", [5, 5, 5])}
+        assert (daemon.counts.lost, seen) == (1, ["1001"])
+
+    def test_never_where_the_site_does_not_want_it(self, engine, spool, grow, clock):
+        settings = Settings(live_share=1e6, longest_pause_s=0.0, lost_after_s=0.0)
+        daemon = Daemon([spool], engine, clock_ns=clock, settings=settings)
+        process = grow()
+        process.grow(NOW_SLICE - 10, 5)
+        daemon.look()
+        process.path.unlink()
+        clock.wait(1e6)
+        daemon.look()
+        assert calls(engine)["1001"][0] == "running"
+
+    def test_not_before_the_files_that_are_there_were_read(self, engine, spool, grow, clock):
+        """Collectors that were away for long come back to jobs that run."""
+        process = grow()
+        process.grow(NOW_SLICE - 10, 5)
+        Daemon([spool], engine, clock_ns=clock, settings=Settings(live_share=1e6)).look()
+        clock.wait(1e5)
+        process.grow(NOW_SLICE - 9, 6)
+        daemon = Daemon([spool], engine, clock_ns=clock, settings=Settings(live_share=1e6))
+        daemon.look()
+        assert calls(engine) == {"1001": ("running", [5, 6])}
+        assert daemon.counts.lost == 0
 
 
 class TestWhatItSurvives:

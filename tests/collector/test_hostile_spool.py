@@ -17,10 +17,11 @@ import pytest
 
 from crosswind.collector import claim, folders, follow
 from crosswind.collector import daemon as daemon_module
-from crosswind.collector.daemon import Daemon, Settings
+from crosswind.collector.daemon import Daemon
 from crosswind.collector.fair import FairShare
 from crosswind.collector.follow import Quota
 from crosswind.collector.once import collect_once
+from crosswind.collector.settings import Settings
 from crosswind.db import queries, reading
 from crosswind.profile import steps
 from crosswind.profile.layout import ChunkKind

@@ -11,12 +11,18 @@ import urllib.request
 from contextlib import contextmanager
 
 import pytest
+from click.testing import CliRunner
 
 from crosswind.analysis import DEFAULT_METHOD
+from crosswind.collector import daemon as daemon_module
+from crosswind.collector import log
+from crosswind.collector.follow import Quota
+from crosswind.collector.settings import Settings
 from crosswind.db import queries, schema
 from crosswind.db.connection import open_database, reading, writing
 from crosswind.db.details import get_lost_time
 from crosswind.profile import write_profile
+from crosswind.tools.collect import collect_command
 from support.profiles import make_writer
 
 
@@ -33,6 +39,15 @@ def test_profiles_with_their_estimates(crosswind, profile_file, tmp_path):
     assert set(found) == {"1001", "1002"}
     assert found["1001"].estimate["method"] == DEFAULT_METHOD
     assert found["1002"].estimate is None, "no segments: nothing to estimate from"
+
+
+def test_a_database_may_have_several_clusters(crosswind, profile_file, tmp_path):
+    for name in ("red", "blue", "red"):
+        result = crosswind("collect", profile_file, "--db", "sqlite:///x.db", "--cluster", name)
+        assert result.returncode == 0, result.stderr
+    assert sorted((job.cluster, job.job_id) for job in jobs(tmp_path)) == [("blue", "1001"), ("red", "1001")]
+    wrong = crosswind("collect", profile_file, "--db", "sqlite:///x.db", "--cluster", "re d")
+    assert (wrong.returncode, "letters, digits" in wrong.stderr) == (2, True)
 
 
 def test_the_same_file_twice_changes_nothing(crosswind, profile_file, tmp_path):
@@ -84,6 +99,34 @@ def spooled(environment, tmp_path, built, job_id):
     }
     subprocess.run(["ls", "/"], env={**environment, **extra}, capture_output=True, check=True)
     return spool
+
+
+def test_what_a_site_chooses_reaches_the_daemon(tmp_path, monkeypatch):
+    chosen = []
+
+    class Recorder:
+        def __init__(self, _spools, _engine, *, settings, **_others):
+            chosen.append(settings)
+            self.counts = None
+
+        def run(self):
+            """It is enough to know the settings."""
+
+    monkeypatch.setattr(daemon_module, "Daemon", Recorder)
+    monkeypatch.setattr(log, "log_to", lambda _stream: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    words = ["--spool", str(tmp_path), "--db", f"sqlite:///{tmp_path}/x.db", "--memory", "0"]
+    assert CliRunner().invoke(collect_command, words).exit_code == 0
+    words += ["--interval", "3", "--look-budget", "4", "--refresh-share", "0.5", "--listing-share", "0.2", "--delete"]
+    words += ["--user-files", "50", "--user-new-files", "5", "--lost-after", "60", "--cluster", "red"]
+    assert CliRunner().invoke(collect_command, words).exit_code == 0
+    assert chosen == [
+        Settings(),
+        Settings(
+            interval_s=3.0, budget_s=4.0, live_share=0.5, scan_share=0.2, delete=True, quota=Quota(50, 5),
+            lost_after_s=60.0, cluster="red",
+        ),
+    ], "without options they are those of Settings"  # fmt: skip
 
 
 def test_a_spool_directory_once(crosswind, environment, tmp_path, built):

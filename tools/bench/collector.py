@@ -24,7 +24,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from crosswind.collector.daemon import Daemon, Settings  # noqa: E402
+from crosswind.collector.daemon import Daemon  # noqa: E402
+from crosswind.collector.settings import Settings  # noqa: E402
 from crosswind.db import open_database, queries, reading  # noqa: E402
 from crosswind.profile.metrics import METRICS  # noqa: E402
 from support.growing import CALLS, GrowingSpool, live_process  # noqa: E402

@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 
 from crosswind.collector.agent import load, run
+from crosswind.collector.agent.boot import Boot, read_boot
 from crosswind.collector.agent.load import collect_nodes, load_and_log
 from crosswind.collector.agent.nodefile import NodeWriter, read_node_file
 from crosswind.collector.agent.run import Agent, wait_until
 from crosswind.collector.agent.sample import Slice, Snapshot, slice_between
 from crosswind.collector.daemon import Daemon
 from crosswind.db import node_queries, reading
+from crosswind.db.events import events_between
 from crosswind.db.schema import BLOCK, GAP
 from crosswind.profile.errors import FormatError
 
@@ -250,6 +252,31 @@ class TestLoad:
         assert collect_nodes([tmp_path], engine).slices == 0
         assert path.exists()
 
+    def test_each_boot_is_one_event_however_often_its_files_are_loaded(self, engine, tmp_path):
+        boots = [f"{n:08x}-0000-4000-8000-000000000000" for n in (1, 2)]
+        for n, (boot, at_s) in enumerate([(boots[0], 1000), (boots[0], 1001), (boots[1], 5000), (boots[1], 5000)]):
+            header = HEADER | {"boot_id": boot, "booted_ns": at_s * 10**9}
+            written(tmp_path, rows(1, first=K - n), name=f"{n}.xwn", header=header)
+            collect_nodes([tmp_path], engine, cluster="c")
+        with reading(engine) as conn:
+            found = events_between(conn, 0, 10**18)
+        assert [(e.cluster, e.kind, e.place, e.start_ns // 10**9, e.note) for e in found] == [
+            ("c", "reboot", "n01", 1000, f"boot {boots[0]}"),
+            ("c", "reboot", "n01", 5000, f"boot {boots[1]}"),
+        ]
+
+    @pytest.mark.parametrize(
+        "said",
+        [{}, {"boot_id": "x"}, {"boot_id": 7, "booted_ns": 1}, {"boot_id": "<b>", "booted_ns": 1},
+         {"boot_id": "00000001-0000-4000-8000-000000000000", "booted_ns": -1},
+         {"boot_id": "00000001-0000-4000-8000-000000000000", "booted_ns": True}],
+    )  # fmt: skip
+    def test_a_header_without_a_boot_tells_of_none(self, engine, tmp_path, said):
+        written(tmp_path, rows(1), header=HEADER | said)
+        assert collect_nodes([tmp_path], engine).slices == 1
+        with reading(engine) as conn:
+            assert events_between(conn, 0, 10**18) == []
+
     def test_the_newest_says_what_the_node_serves(self, engine, tmp_path):
         written(tmp_path, rows(2), header=HEADER | {"serves": "fs:net"})
         collect_nodes([tmp_path], engine)
@@ -323,6 +350,37 @@ class TestAgent:
         next(tmp_path.iterdir()).unlink()
         agent.sample(K + 2)
         assert [sorted(read_node_file(p.read_bytes()).slices.rows) for p in tmp_path.iterdir()] == [[K + 1]]
+
+    def test_its_files_tell_of_the_nodes_boot(self, tmp_path):
+        for name, content in {"proc/sys/kernel/random/boot_id": "0" * 8 + "-0000-4000-8000-" + "0" * 12 + "\n",
+                              "proc/stat": "cpu 1 2 3\nbtime 1700000000\n"}.items():  # fmt: skip
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(content)
+        agent = Agent(tmp_path, "n01", L, root=tmp_path)
+        agent._write(Slice(K, 0, 1, {USER: 1}))
+        agent.close()
+        (path,) = tmp_path.glob("*.xwn")
+        boot = Boot("00000000-0000-4000-8000-000000000000", 1_700_000_000 * 10**9)
+        assert read_node_file(path.read_bytes()).boot == boot
+
+    def test_this_machine_booted_when_its_uptime_says(self):
+        boot = read_boot(Path("/"))
+        uptime_s = float(Path("/proc/uptime").read_text().split()[0])
+        assert abs(time.time() - uptime_s - boot.booted_ns / 1e9) < 5
+        assert boot.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+    def test_files_that_a_collector_takes_away_meanwhile_are_no_error(self, tmp_path, monkeypatch):
+        for n in range(3):
+            (tmp_path / f"{n}.xwn").write_bytes(b"x" * 100)
+        unlink = os.unlink
+
+        def gone(path):
+            unlink(path)
+            raise FileNotFoundError
+
+        monkeypatch.setattr(os, "unlink", gone)
+        assert run._keep_below(tmp_path, 150) == 0
+        assert len(list(tmp_path.glob("*.xwn"))) == 1
 
     def test_files_that_nobody_loads_are_bounded(self, tmp_path, monkeypatch):
         monkeypatch.setattr(run, "MAX_SPOOL", 10_000)

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from crosswind.collector.daemon import Daemon, Settings
+from crosswind.collector.daemon import Daemon
+from crosswind.collector.settings import Settings
 from crosswind.collector.transport.errors import TransportError
 from crosswind.collector.transport.inbox import Inbox
 from crosswind.collector.transport.running import RunningSteps

@@ -1,0 +1,38 @@
+"""Running steps that nobody hears of any more are ended: their node died, and their files with it."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from sqlalchemy import Engine
+
+from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, evaluate_whole
+from crosswind.collector.log import log_event
+from crosswind.db.lost_jobs import LostJob, mark_lost
+
+__all__ = ["LOST_AFTER_S", "end_lost"]
+
+LOST_AFTER_S = 3600.0
+
+
+def end_lost(
+    engine: Engine, *, after_s: float, cluster: str = "", evaluate: Evaluate | None = None, now_ns: int | None = None
+) -> list[LostJob]:
+    """End the running steps of a cluster that gave no sign of life for so long, estimated by what there is; which.
+    after_s: 0: none are.
+
+    It has to be longer than any collector, or the way to it, may be away: what comes later corrects it, but until then
+    pages call a running job lost. Raises DatabaseError.
+    """
+    if not after_s:
+        return []
+    lost = mark_lost(engine, int(after_s * 1e9), now_ns or time.time_ns(), cluster=cluster)
+    for job in lost:
+        log_event(logging.WARNING, "lost", job=job.job_id, step=job.step, user=job.user, silent_after_s=after_s)
+        if evaluate is not None:
+            try:
+                evaluate_whole(engine, job.key, evaluate)
+            except NO_ESTIMATE as error:
+                log_event(logging.WARNING, "note", reason=f"{job.job_id}.{job.step} has no estimate: {error}")
+    return lost

@@ -1,0 +1,118 @@
+"""Running steps whose nodes are not heard of any more: ended, kept, and back as soon as something comes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from crosswind.db import BatchJob, load_profile, queries, reading
+from crosswind.db.batch import link_steps, store_batch_jobs
+from crosswind.db.lost_jobs import LOST, mark_lost
+from support.profiles import FIRST_SLICE, SLICE_NS, make_writer
+
+HOUR = 3600 * 10**9
+START = FIRST_SLICE * SLICE_NS
+
+
+def running(n=15, job_id="7", **changes):
+    """A job that ran when it was last seen, n slices after its start."""
+    profile = make_writer(job_id=job_id, n_slices=n, **changes)
+    return replace(profile, processes=tuple(replace(p, state="running") for p in profile.processes))
+
+
+def states(engine, key):
+    with reading(engine) as conn:
+        return queries.get_job(conn, key).state, {p.state for p in queries.get_processes(conn, key)}
+
+
+def frames(engine, key):
+    with reading(engine) as conn:
+        return {name: frame.values for name, frame in queries.get_frames(conn, key).items()}
+
+
+@pytest.fixture
+def job(engine):
+    """The key of a running job, and when it was last seen."""
+    profile = running()
+    return load_profile(engine, profile).job_key, profile.job.end_ns
+
+
+def test_silence_ends_a_running_step_and_its_slices_stay(engine, job):
+    key, seen_ns = job
+    before = frames(engine, key)
+    assert mark_lost(engine, HOUR, seen_ns + HOUR) == []
+    assert states(engine, key) == ("running", {"running"})
+    (lost,) = mark_lost(engine, HOUR, seen_ns + HOUR + 1)
+    assert (lost.key, lost.job_id, lost.step, lost.end_ns) == (key, "7", "0", seen_ns)
+    assert states(engine, key) == (LOST, {LOST})
+    after = frames(engine, key)
+    assert before.keys() == after.keys()
+    assert all(np.array_equal(values, after[name]) for name, values in before.items())
+    assert mark_lost(engine, HOUR, seen_ns + 2 * HOUR) == [], "once"
+
+
+def test_a_step_with_long_slices_may_be_silent_for_some_of_them(engine):
+    profile = running(slice_ns=24 * HOUR, first_slice=1000)
+    load_profile(engine, profile)
+    assert mark_lost(engine, HOUR, profile.job.end_ns + 50 * HOUR) == []
+    assert len(mark_lost(engine, HOUR, profile.job.end_ns + 73 * HOUR)) == 1
+
+
+def test_what_ended_is_left_alone(engine):
+    profile = make_writer(job_id="8")
+    key = load_profile(engine, profile).job_key
+    assert mark_lost(engine, HOUR, profile.job.end_ns + 10 * HOUR) == []
+    assert states(engine, key)[0] == "finished"
+
+
+def test_processes_that_ended_keep_their_end(engine):
+    profile = running(hosts=("n1", "n2"), n_ranks=2)
+    profile = replace(profile, processes=(replace(profile.processes[0], state="clean"), *profile.processes[1:]))
+    key = load_profile(engine, profile).job_key
+    mark_lost(engine, HOUR, profile.job.end_ns + 2 * HOUR)
+    assert states(engine, key) == (LOST, {"clean", LOST})
+
+
+@pytest.mark.parametrize(
+    ("state", "is_ended"), [("RUNNING", False), ("SUSPENDED", False), ("LOST", True), ("COMPLETED", True)]
+)
+def test_the_batch_system_knows_better_as_long_as_it_says_that_the_job_runs(engine, state, is_ended):
+    profile = running()
+    load_profile(engine, profile)
+    store_batch_jobs(engine, [BatchJob("7", state, profile.job.uid, run=0, start_ns=START, hosts=("n1",))])
+    assert link_steps(engine) == 1
+    assert bool(mark_lost(engine, HOUR, profile.job.end_ns + 2 * HOUR)) == is_ended
+
+
+def test_other_clusters_are_left_alone(engine):
+    profile = running()
+    load_profile(engine, profile, cluster="red")
+    assert mark_lost(engine, HOUR, profile.job.end_ns + 2 * HOUR, cluster="blue") == []
+    assert len(mark_lost(engine, HOUR, profile.job.end_ns + 2 * HOUR, cluster="red")) == 1
+
+
+def test_one_that_is_heard_of_again_runs_again(engine, job):
+    key, seen_ns = job
+    mark_lost(engine, HOUR, seen_ns + 2 * HOUR)
+    load_profile(engine, running(n=20))
+    assert states(engine, key) == ("running", {"running"})
+    mark_lost(engine, HOUR, seen_ns + 4 * HOUR)
+    load_profile(engine, running(n=18))
+    assert states(engine, key) == (LOST, {LOST}), "an older delivery brings nothing back"
+    ended = make_writer(job_id="7", n_slices=20)
+    load_profile(engine, ended)
+    assert states(engine, key) == ("finished", {p.state for p in ended.processes})
+
+
+def test_the_background_has_each_count_once_whatever_happened(engine, job):
+    key, seen_ns = job
+    mark_lost(engine, HOUR, seen_ns + 2 * HOUR)
+    load_profile(engine, make_writer(job_id="7", n_slices=20))
+    with reading(engine) as conn:
+        resources = queries.resources_of_job(conn, key)
+        metric = "posix_disk_write_bytes"
+        background = queries.get_background(conn, resources, [metric], FIRST_SLICE, 20, SLICE_NS)
+    own = frames(engine, key)[metric].sum(axis=0)
+    found = [values for (name, _), values in background.items() if name.startswith("fs:disk")]
+    assert len(found) == 1
+    assert np.array_equal(found[0], own)
