@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include "mpi/fortran.h"
+#include "text.h"
 
 extern int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data) __attribute__((weak));
 
@@ -10,6 +11,10 @@ enum { MAX_MODULES = 256 };
 static struct module {
     uintptr_t begin, end;
 } modules[MAX_MODULES];
+static struct {
+    uintptr_t base; /* what addresses in its file are moved by */
+    char name[XW_MODULE_NAME];
+} named[MAX_MODULES]; /* apart from what every call looks through */
 static uint32_t n_modules;
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *data)
@@ -27,8 +32,11 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data)
         begin = from < begin ? from : begin;
         end = from + part->p_memsz > end ? from + part->p_memsz : end;
     }
-    if (begin < end)
-        modules[(*n)++] = (struct module){begin, end};
+    if (begin >= end)
+        return 0;
+    named[*n].base = info->dlpi_addr;
+    xw_copy(named[*n].name, sizeof named[*n].name, xw_basename(info->dlpi_name ? info->dlpi_name : ""));
+    modules[(*n)++] = (struct module){begin, end};
     return 0;
 }
 
@@ -40,24 +48,44 @@ void xw_call_sites_modules_changed(void)
     __atomic_store_n(&n_modules, n, __ATOMIC_RELEASE);
 }
 
-/* The address relative to its module, so that it is the same in every rank and every run. */
-static uintptr_t relative(uintptr_t address)
+/* The number of the module that an address is in; MAX_MODULES: of none. */
+static uint32_t module_of(uintptr_t address)
 {
     static uint32_t last; /* the module of the call before; a race costs a search */
     uint32_t n = __atomic_load_n(&n_modules, __ATOMIC_ACQUIRE), hit = __atomic_load_n(&last, __ATOMIC_RELAXED);
     if (hit < n && address - modules[hit].begin < modules[hit].end - modules[hit].begin)
-        return address - modules[hit].begin;
+        return hit;
     for (uint32_t i = 0; i < n; i++)
         if (address - modules[i].begin < modules[i].end - modules[i].begin) {
             __atomic_store_n(&last, i, __ATOMIC_RELAXED);
-            return address - modules[i].begin;
+            return i;
         }
-    return address & 0xfff; /* unknown: what randomisation leaves alone */
+    return MAX_MODULES;
+}
+
+/* The address relative to its module, so that it is the same in every rank and every run. */
+static uintptr_t relative(uintptr_t address)
+{
+    const uint32_t module = module_of(address);
+    return module < MAX_MODULES ? address - modules[module].begin
+                                : address & 0xfff; /* unknown: what randomisation leaves alone */
+}
+
+uintptr_t xw_call_place(const void *return_address) { return (uintptr_t)xw_fortran_place(return_address); }
+
+int xw_call_place_in_module(uintptr_t place, struct xw_module_place *found)
+{
+    const uint32_t module = module_of(place);
+    if (module == MAX_MODULES)
+        return 0;
+    found->offset = place - named[module].base;
+    xw_copy(found->module, sizeof found->module, named[module].name);
+    return 1;
 }
 
 uint64_t xw_call_site(unsigned function, const void *return_address)
 {
-    uint64_t site = relative((uintptr_t)xw_fortran_place(return_address)) * 0x9e3779b97f4a7c15u + function + 1;
+    uint64_t site = relative(xw_call_place(return_address)) * 0x9e3779b97f4a7c15u + function + 1;
     site = (site ^ site >> 29) * 0xbf58476d1ce4e5b9u;
     return site ^ site >> 32;
 }

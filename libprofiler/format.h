@@ -10,6 +10,7 @@
  *                       XW_CHUNK_FILES     table of the files that the process read and wrote
  *                       XW_CHUNK_ROWS      rows of segments that are in no block yet
  *                       XW_CHUNK_BLOCKS    log of blocks of segments
+ *                       XW_CHUNK_SITES     log of the places of calls that ended segments
  *
  * The file is mapped MAP_SHARED and readable at any moment. Nothing in it is ever reset or moved:
  *   - counters only grow, each written by one thread with plain stores (the overflow block: with atomic adds);
@@ -47,7 +48,7 @@
 
 #define XW_SPOOL_MAGIC "XWSPOOL" /* with its NUL: 8 bytes */
 #define XW_SHORT_MAGIC "XWSHORT"
-#define XW_SPOOL_VERSION 2u /* 1: segments are records of their own */
+#define XW_SPOOL_VERSION 3u /* 1: segments are records of their own; 2: places have no numbers */
 #define XW_SHORT_VERSION 2u /* 1: its records end with the functions */
 #define XW_HEADER_SIZE 4096u
 #define XW_MAX_CHUNKS 96u
@@ -58,7 +59,8 @@ enum xw_chunk_kind {
     XW_CHUNK_SEGMENTS = 3,
     XW_CHUNK_FILES = 4,
     XW_CHUNK_ROWS = 5,
-    XW_CHUNK_BLOCKS = 6
+    XW_CHUNK_BLOCKS = 6,
+    XW_CHUNK_SITES = 7
 };
 
 /* How the process ended, as far as it could say so itself. */
@@ -202,12 +204,21 @@ struct xw_segment_slot_head {
     uint32_t worlds;
     uint32_t sites;
     uint64_t start_tick;
-    uint32_t function;  /* number of the one whose end closed it */
+    uint16_t function;  /* number of the one whose end closed it */
+    uint16_t place;     /* from where that was called: number of a record of the SITES log; 0: not known */
     uint32_t signature; /* hash of all call sites in it, the sum over merged ones */
 };
 #define XW_SITE_BITS 31
 #define XW_MAX_WORLD (UINT64_C(1) << 32) /* rows end below it */
 #define XW_ROW_WEIGHT 0x9e3779b97f4a7c15u
+
+/*
+ * Payload of a record of the SITES log: a place from which a call ended a segment (all varint unless said):
+ *     number         of the place, from 1 on
+ *     function       number of the function that was called there
+ *     offset         the return address as the module's file knows it
+ *     module         length, then that many bytes: base name of the executable or library that called
+ */
 
 /*
  * Payload of a block of segments, the form of a record of the BLOCKS log:
@@ -222,7 +233,7 @@ struct xw_segment_slot_head {
  *     position         of the first
  *     start            tick of its begin
  *     hz               ticks a second by which times in ns were made ticks
- *     n                number of types; then n times: function, signature, worlds, sites
+ *     n                number of types; then n times: function | place << 16, signature, worlds, sites
  *     columns, for each segment line of the table text:
  *         shape        width of a packed step in bits | precision << 6 | 1 << 12 if relative
  *         first svarint  number of the first row

@@ -222,6 +222,8 @@ void xw_process_make_segment_room(struct xw_process *process)
         return;
     if (!xw_spool_area(spool, XW_CHUNK_ROWS))
         xw_spool_grow(spool, XW_CHUNK_ROWS, XW_ROWS_SIZE);
+    if (!xw_spool_area(spool, XW_CHUNK_SITES))
+        xw_spool_grow(spool, XW_CHUNK_SITES, XW_SITE_NAMES_SIZE);
     const uint64_t room = xw_log_room(spool, &spool->blocks);
     const uint64_t wanted = xw_segment_store_wanted_room(&process->segment_store);
     if ((room < XW_SEGMENT_LOW_WATER || room < wanted) && spool->header->n_chunks < XW_MAX_CHUNKS - KEPT_CHUNKS)

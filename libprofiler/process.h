@@ -14,6 +14,7 @@
 #include "perf.h"
 #include "recurring.h"
 #include "segment_store.h"
+#include "site_names.h"
 #include "slice.h"
 #include "spool.h"
 
@@ -77,6 +78,7 @@ struct xw_process {
     struct xw_perf perf;
     struct xw_segments segments;
     struct xw_segment_store segment_store;
+    struct xw_site_names site_names; /* of the same thread */
     /* Room for the one thread that closes slices: the helper, or another one while there is no helper. */
     struct xw_quad groups[XW_N_GROUPS];
     struct xw_snapshot snapshot;

@@ -158,7 +158,7 @@ void xw_segment_boundary(void)
  * may where a virtual machine moves, gives no time.
  */
 static struct xw_segment_row finished(const struct xw_segments *segments, const struct xw_segment_reading *now,
-                                      unsigned function, int ended_by_site)
+                                      unsigned function, uint32_t place, int ended_by_site)
 {
     const struct xw_segment_reading *begin = &segments->begin;
     const struct xw_processor_reading *from = &segments->processor_begin, *to = &segments->processor_end;
@@ -169,7 +169,8 @@ static struct xw_segment_row finished(const struct xw_segments *segments, const 
                                  .site = segments->site,
                                  .count = 1,
                                  .start_tick = begin->tick,
-                                 .function = function,
+                                 .function = (uint16_t)function,
+                                 .place = (uint16_t)place,
                                  .signature = (uint32_t)(sites ^ sites >> 32),
                                  .ended_by_site = (uint32_t)ended_by_site};
     uint64_t *value = row.value;
@@ -201,9 +202,9 @@ static void begin_next(struct xw_segments *segments, const struct xw_segment_rea
 
 /* Segments without extent, for collectives that have ended with the cut at this tick. The first are told apart; where
  * other threads had thousands of them, the rest are merged, so that the cut takes no longer for it. */
-static void add_empty(struct xw_process *process, unsigned function, uint64_t tick, uint32_t n)
+static void add_empty(struct xw_process *process, const struct xw_segment_row *cut, uint64_t tick, uint32_t n)
 {
-    struct xw_segment_row row = {.start_tick = tick, .function = function};
+    struct xw_segment_row row = {.start_tick = tick, .function = cut->function, .place = cut->place};
     for (uint32_t done = 0; done < n; done += (uint32_t)row.count) {
         const uint32_t left = n - done, most = done < EMPTY_ONE_BY_ONE ? 1 : EMPTY_TOGETHER;
         row.count = left < most ? left : most;
@@ -213,7 +214,7 @@ static void add_empty(struct xw_process *process, unsigned function, uint64_t ti
     }
 }
 
-void xw_segment_cut(unsigned function, uint32_t collectives)
+void xw_segment_cut(unsigned function, const void *return_address, uint32_t collectives)
 {
     struct xw_process *process = mine();
     if (!process) {
@@ -223,7 +224,8 @@ void xw_segment_cut(unsigned function, uint32_t collectives)
     struct xw_segments *segments = &process->segments;
     struct xw_segment_reading now;
     read_counters(segments, &now);
-    const struct xw_segment_row row = finished(segments, &now, function, 0);
+    const uint32_t place = xw_site_number(process, function, return_address);
+    const struct xw_segment_row row = finished(segments, &now, function, place, 0);
     xw_segment_store_add(process, &row);
     segments->world++;
     segments->site = 0;
@@ -231,7 +233,7 @@ void xw_segment_cut(unsigned function, uint32_t collectives)
         __atomic_store_n(&xw_hot.watches_sites, 0, __ATOMIC_RELAXED);
     if (XW_UNLIKELY(__atomic_load_n(&segments->missed, __ATOMIC_RELAXED)))
         collectives += __atomic_exchange_n(&segments->missed, 0, __ATOMIC_RELAXED);
-    add_empty(process, function, now.tick, collectives - 1);
+    add_empty(process, &row, now.tick, collectives - 1);
     begin_next(segments, &now);
 }
 
@@ -261,7 +263,7 @@ static uint64_t ns_since_start(const struct xw_process *process, uint64_t tick)
     return header ? xw_ticks_to_ns(rise(header->start.tick, tick)) : 0;
 }
 
-void xw_segment_cut_at_site(unsigned function, uint32_t passages)
+void xw_segment_cut_at_site(unsigned function, const void *return_address, uint32_t passages)
 {
     struct xw_process *process = mine();
     if (!process)
@@ -269,7 +271,8 @@ void xw_segment_cut_at_site(unsigned function, uint32_t passages)
     struct xw_segments *segments = &process->segments;
     struct xw_segment_reading now;
     read_counters(segments, &now);
-    struct xw_segment_row row = finished(segments, &now, function, 1);
+    const uint32_t place = xw_site_number(process, function, return_address);
+    struct xw_segment_row row = finished(segments, &now, function, place, 1);
     row.count = passages;
     xw_segment_store_add(process, &row);
     segments->site += passages;
@@ -282,7 +285,7 @@ void xw_segment_finish(unsigned function)
     struct xw_process *process = mine();
     if (process) {
         xw_segment_boundary();
-        xw_segment_cut(function, 1);
+        xw_segment_cut(function, NULL, 1);
         xw_segment_store_finish(process);
     }
     __atomic_store_n(&xw_hot.watches_sites, 0, __ATOMIC_RELAXED);

@@ -21,12 +21,13 @@ int xw_segment_is_anyones(void) XW_HIDDEN;
 /* Before a call that will cut: reads CPU time and processor counters where computation ends. Cheap no-op elsewhere. */
 void xw_segment_boundary(void) XW_HIDDEN;
 /*
- * After it, when it succeeded and its counts are added (after xw_leave): `collectives` world-sized ones have ended.
+ * After it, when it succeeded and its counts are added (after xw_leave): `collectives` world-sized ones have ended. The
+ * call is named by the function and its return address; NULL: it has no name.
  *
  * Each of them ends a segment, so that ranks that complete several in one call keep step with those that complete them
  * one by one: all but the first of these segments are empty, every value 0. In another thread: xw_segment_missed.
  */
-void xw_segment_cut(unsigned function, uint32_t collectives) XW_HIDDEN;
+void xw_segment_cut(unsigned function, const void *return_address, uint32_t collectives) XW_HIDDEN;
 /* World-sized collectives have ended where the thread that owns the segments could not cut: the next cut makes up for
  * it. Any thread; does nothing where no segments are. */
 void xw_segment_missed(uint32_t collectives) XW_HIDDEN;
@@ -40,7 +41,7 @@ void xw_segment_site(unsigned function, const void *return_address) XW_HIDDEN;
  * segment has that ends with it; 0: none ends. */
 uint32_t xw_segment_pass(unsigned function, const void *return_address) XW_HIDDEN;
 /* After it: ends the segment. */
-void xw_segment_cut_at_site(unsigned function, uint32_t passages) XW_HIDDEN;
+void xw_segment_cut_at_site(unsigned function, const void *return_address, uint32_t passages) XW_HIDDEN;
 
 static inline __attribute__((always_inline)) int xw_sites_are_watched(void)
 {

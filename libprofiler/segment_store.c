@@ -180,6 +180,7 @@ static void reach(struct xw_segment_store *store, const struct xw_segment_row *r
 {
     struct xw_segment_slot_head *head = &store->open.head;
     head->function = row->function;
+    head->place = row->place;
     if (row->ended_by_site) {
         head->sites += (uint32_t)row->count;
     } else {

@@ -183,6 +183,7 @@ int xw_spool_publish(struct xw_spool *spool, const struct xw_config *config)
     }
     spool->slices.kind = XW_CHUNK_SLICES;
     spool->blocks.kind = XW_CHUNK_BLOCKS;
+    spool->sites.kind = XW_CHUNK_SITES;
     __atomic_store_n(&spool->header, (struct xw_spool_header *)base, __ATOMIC_RELEASE);
     xw_spool_carry_over(spool);
     return 1;

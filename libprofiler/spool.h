@@ -32,6 +32,7 @@ struct xw_spool {
     uint64_t device, inode; /* of the file, to know it again when it grows; 0: not published */
     struct xw_log slices;
     struct xw_log blocks;
+    struct xw_log sites;
     uint32_t growing;     /* someone adds a chunk */
     uint32_t free_blocks; /* thread blocks that nobody has; a hint */
     char path[384];

@@ -8,6 +8,7 @@ import click
 
 from crosswind.analysis import Estimate
 from crosswind.analysis.result import seconds_text
+from crosswind.profile.segments import SegmentTable
 from crosswind.tools.output import print_table
 
 __all__ = ["kinds_text", "print_estimate"]
@@ -16,10 +17,12 @@ _CLUSTERS_SHOWN = 8
 _LEAST_SHARE = 0.01  # of the loss: a kind that is less is not worth a word
 
 
-def print_estimate(estimate: Estimate, kinds: Mapping[str, float] | None = None) -> None:
+def print_estimate(
+    estimate: Estimate, kinds: Mapping[str, float] | None = None, table: SegmentTable | None = None
+) -> None:
     """Print the sentence, the figures beside it, the longest clusters, then warnings and notes.
 
-    kinds: seconds lost by kind, as `lost_by_kind` gives them.
+    kinds: seconds lost by kind, as `lost_by_kind` gives them. table: the segments, which may say what ended them.
     """
     click.secho(estimate.sentence(), bold=True)
     if estimate.interference_pct is not None:
@@ -27,7 +30,7 @@ def print_estimate(estimate: Estimate, kinds: Mapping[str, float] | None = None)
             click.echo(f"  {line}")
         if lost := kinds_text(kinds or {}):
             click.echo(f"  lost in: {lost}")
-        _print_clusters(estimate)
+        _print_clusters(estimate, table)
     remarks = [("Warning", text) for text in estimate.warnings] + [("Note", text) for text in estimate.notes]
     if remarks:
         click.echo()
@@ -55,13 +58,18 @@ def kinds_text(kinds: Mapping[str, float]) -> str:
     return ", ".join(f"{kind} {seconds_text(seconds)}" for seconds, kind in lost)
 
 
-def _print_clusters(estimate: Estimate) -> None:
+def _print_clusters(estimate: Estimate, table: SegmentTable | None) -> None:
     """The judged clusters with the most time."""
     rows = estimate.clusters.rows(_CLUSTERS_SHOWN)
     judged = int(estimate.clusters.covered.sum())
     title = "Clusters of like segments" + (f" (the longest {len(rows)} of {judged})" if judged > len(rows) else "")
-    header = ("first segment", "segments", "time s", "median ms", "MAD ms", "threshold ms", "hit", "lost s")
-    print_table(header, [_cells(row) for row in rows], title)
+    header = ["first segment", "segments", "time s", "median ms", "MAD ms", "threshold ms", "hit", "lost s"]
+    cells = [[*_cells(row)] for row in rows]
+    if table is not None and table.places:
+        header.append("ended by")
+        for row, texts in zip(rows, cells, strict=True):
+            texts.append(table.closed_by(row["first_segment"]))
+    print_table(header, cells, title)
 
 
 def _cells(row: dict[str, float]) -> tuple[object, ...]:

@@ -117,6 +117,7 @@ def _segment_columns(profile: Profile) -> dict[str, Any] | None:
         "seg": table.index.tolist(),
         "rank": table.ranks.tolist(),
         "from_call_sites": table.from_call_sites.tolist(),
+        "closed_by": [table.closed_by(segment) or None for segment in range(table.n_segments)],
         "columns": {
             name: values.tolist() if values.dtype.kind in "iu" else [_with_nulls(rank) for rank in values]
             for name, values in table.columns.items()

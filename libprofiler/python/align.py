@@ -3,13 +3,14 @@ recurring call sites since then."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.profile.closings import calls_at_sites, closed_at
 from crosswind.profile.in_step import Stretches, is_site, ranks_in_step
 from crosswind.profile.numbering import NO_COMMON_NUMBERS, NOT_COMPARED, Closings, closings_of, ranks_numbered_alike
 from crosswind.profile.segment_blocks import LARGEST
@@ -78,6 +79,7 @@ def align_segments(files: Sequence[SpoolFile], problems: list[tuple[str, str]] |
     from_sites = at_site[:-1] | at_site[1:]
     if from_sites.any():
         valid &= members[:, None]
+    ended_by, places = closed_at(files, valid, grid)
     seen = (valid & (columns["dur_us"] > 0)).any(axis=0)  # where one call completed several collectives, some are empty
     index = np.arange(np.count_nonzero(seen)) if from_sites.any() else grid[:-1][seen] >> SITE_BITS
     return SegmentTable(
@@ -87,7 +89,9 @@ def align_segments(files: Sequence[SpoolFile], problems: list[tuple[str, str]] |
         valid=valid[:, seen],
         stride=_strides(grid)[seen],
         from_call_sites=from_sites[seen],
-        call_sites=_functions_at_sites(files, members) if from_sites.any() else (),
+        call_sites=calls_at_sites(list(compress(files, members))) if from_sites.any() else (),
+        closed_at=ended_by[seen],
+        places=places,
     )
 
 
@@ -106,15 +110,6 @@ def _numbered_alike(files: Sequence[SpoolFile], ranks: Sequence[_Rank], problems
 def _closings(file: SpoolFile, rank: _Rank) -> Closings:
     names = [name for name, _ in file.table.functions]
     return closings_of(names, rank.index, rank.end, rank.function, rank.columns["dur_us"])
-
-
-def _functions_at_sites(files: Sequence[SpoolFile], members: NDArray[np.bool_]) -> tuple[str, ...]:
-    """The functions at whose returns call sites cut, most cuts first."""
-    cuts: Counter[str] = Counter()
-    for file in (f for f, is_member in zip(files, members, strict=True) if is_member):
-        numbers, n = np.unique(file.segments.function[is_site(file.segments.end)], return_counts=True)
-        cuts.update({file.table.functions[i][0]: int(k) for i, k in zip(numbers, n, strict=True)})
-    return tuple(name for name, _ in cuts.most_common())
 
 
 def _columns(ranks: Sequence[_Rank], grid: Ints) -> tuple[dict[str, NDArray], NDArray[np.bool_]]:

@@ -108,6 +108,8 @@ def _segment_records(file: SpoolFile) -> Iterator[Record]:
         fields |= {n: int(getattr(log, n)[i]) for n in ("count", "begin_tick", "signature", "block")}
         function = int(log.function[i])
         fields["function"] = file.table.functions[function][0] if function < len(file.table.functions) else function
+        if site := file.sites.get(int(log.place[i])):
+            fields["place"] = f"{site.module}+{site.offset:#x}"
         yield "segment", fields | dict(zip(file.table.segment_fields, log.values[i].tolist(), strict=True))
 
 

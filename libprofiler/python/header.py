@@ -39,6 +39,7 @@ class Parts:
     dropped_files: tuple[tuple[str, str], ...]
     mpi_functions: frozenset[str]
     call_sites: tuple[str, ...]
+    places: tuple[str, ...]
 
 
 def to_json(profile: Profile) -> dict[str, Any]:
@@ -55,6 +56,7 @@ def to_json(profile: Profile) -> dict[str, Any]:
         "dropped_files": [list(pair) for pair in profile.dropped_files],
         "mpi_functions": sorted(profile.mpi_functions),
         "call_sites": list(profile.segments.call_sites) if profile.segments is not None else [],
+        "places": list(profile.segments.places) if profile.segments is not None else [],
     }
 
 
@@ -75,6 +77,7 @@ def from_json(header: dict[str, Any]) -> Parts:
         dropped_files=tuple(_pair(p) for p in _list(header, "dropped_files", MAX_ENTRIES)),
         mpi_functions=frozenset(_texts(header, "mpi_functions")),
         call_sites=tuple(_texts(header, "call_sites")) if "call_sites" in header else (),
+        places=tuple(_texts(header, "places")) if "places" in header else (),
     )
 
 

@@ -13,7 +13,7 @@ __all__ = [
 
 MAGIC = b"XWSPOOL\0"
 SHORT_MAGIC = b"XWSHORT\0"
-VERSION = 2
+VERSION = 3
 SHORT_VERSION = 2
 HEADER_SIZE = 4096
 MAX_CHUNKS = 96
@@ -29,6 +29,7 @@ class ChunkKind(IntEnum):
     FILES = 4
     ROWS = 5
     BLOCKS = 6
+    SITES = 7
 
 
 class State(IntEnum):
@@ -131,7 +132,8 @@ ROW_HEAD = np.dtype(
         ("worlds", "<u4"),
         ("sites", "<u4"),
         ("start_tick", "<u8"),
-        ("function", "<u4"),
+        ("function", "<u2"),
+        ("place", "<u2"),  # 0 in files of version 2
         ("signature", "<u4"),
     ],
     align=True,

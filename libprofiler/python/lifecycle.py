@@ -20,6 +20,7 @@ __all__ = ["SILENT_SLICES", "Ending", "Machine", "endings"]
 
 SILENT_SLICES = 3  # so many without a record tell that a process is gone for which /proc cannot be asked
 
+
 @dataclass(frozen=True)
 class Ending:
     """state: of `model.Process`. end_ns: UTC. guessed: whether the end is only the last sign of life."""

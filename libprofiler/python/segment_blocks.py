@@ -20,6 +20,7 @@ MAX_WIDTH = 56  # bits of a packed step
 LARGEST = 1 << 59
 """Value of a column; larger ones are cut off, so that sums of some stay below MAX_VALUE. Such a time is not known."""
 MAX_HZ = 10**12
+FUNCTION = np.uint64(0xFFFF)  # of a type's first number; the place is above it
 PREFIX = 4  # bytes that say how many bytes of numbers follow
 
 Ints = NDArray[np.int64]
@@ -90,7 +91,9 @@ class _Column:
 
 @dataclass(frozen=True)
 class _Heads:
-    """What the numbers of the blocks say. types: function, signature, worlds, sites. corrections: row, ticks."""
+    """What the numbers of the blocks say. types: function and place, signature, worlds, sites. corrections: row,
+    ticks.
+    """
 
     rows: Ints
     position: Ints
@@ -151,9 +154,9 @@ def _heads(data: NDArray[np.uint8], starts: Ints, lengths: Ints, n_fields: int, 
     n_types = cursor.take(MAX_ROWS + 1)
     cursor.good &= (n_types > 0) & (n_types <= rows)
     types = _List(*cursor.take_list(n_types, 4))
-    limits = np.array([n_functions, 1 << 32, MAX_WORLD, MAX_SITE], dtype=np.uint64)
-    too_large, spans_nothing = (types.entries >= limits).any(axis=1), ~types.entries[:, 2:].any(axis=1)
-    cursor.refuse(types.block, np.logical_or(too_large, spans_nothing))
+    limits = np.array([1 << 32, 1 << 32, MAX_WORLD, MAX_SITE], dtype=np.uint64)
+    impossible = (types.entries >= limits).any(axis=1) | ~types.entries[:, 2:].any(axis=1)
+    cursor.refuse(types.block, impossible | ((types.entries[:, 0] & FUNCTION) >= np.uint64(n_functions)))
     columns = [_column(cursor, rows) for _ in range(n_fields)]
     corrections = _numbered(cursor, cursor.take(MAX_ROWS), rows)
     n_bits = [_bits_for(n_types), *(c.width for c in columns)]
@@ -231,9 +234,16 @@ def _rows(
     good = np.ones(heads.rows.size, dtype=np.bool_)
     good[block[bad]] = False
     k = good[block]
-    count = types[k, 2] + types[k, 3]
     return SegmentLog(
-        begin[k], end[k], count, begin_tick[k], types[k, 0], types[k, 1], values[k], (np.cumsum(good) - 1)[block[k]]
+        begin=begin[k],
+        end=end[k],
+        count=types[k, 2] + types[k, 3],
+        begin_tick=begin_tick[k],
+        function=types[k, 0] & int(FUNCTION),
+        signature=types[k, 1],
+        values=values[k],
+        block=(np.cumsum(good) - 1)[block[k]],
+        place=types[k, 0] >> 16,
     ), good
 
 

@@ -7,6 +7,7 @@ whoever writes such files finds the fault. A rank that ended early has no rows f
 from __future__ import annotations
 
 import os
+import re
 from io import BytesIO
 from typing import NoReturn
 
@@ -27,6 +28,7 @@ MAX_RANKS = 1 << 22
 MAX_CELLS = 1 << 27
 MAX_EXACT = 2**53  # whole numbers that a float64 holds
 MAX_VALUE = 2.0**63
+CLOSED_BY = "closed_by"  # the call that ended the segment, a text for people; written where it is known, never read
 ROWS_PER_WRITE = 1 << 16
 
 _WHOLE = ("seg", "rank", "sig", STRIDE, AT_SITE)
@@ -44,16 +46,26 @@ def write_csv(table: SegmentTable, path: str | os.PathLike[str]) -> int:
     beside = {STRIDE: table.stride} if np.any(table.stride > 1) else {}
     if table.from_call_sites.any():
         beside[AT_SITE] = table.from_call_sites.astype(np.int64)
+    places = [*(_without_separators(place) for place in table.places), ""]  # -1: not known
     holed = _holes(table.valid).any(axis=0)
     segment, rank = np.nonzero((table.valid & ~holed).T)
     with open(path, "w", encoding="ascii", newline="") as file:
-        file.write(",".join(("seg", "rank", *names, *beside)) + "\n")
+        texts = [CLOSED_BY] if table.places else []
+        file.write(",".join(("seg", "rank", *names, *beside, *texts)) + "\n")
         for at in range(0, segment.size, ROWS_PER_WRITE):
             s, r = segment[at : at + ROWS_PER_WRITE], rank[at : at + ROWS_PER_WRITE]
             values = [table.index[s], table.ranks[r], *(table.columns[name][r, s] for name in names)]
             values += [column[s] for column in beside.values()]
-            file.write("\n".join(map(",".join, zip(*map(_texts, values), strict=True))) + "\n")
+            columns = list(map(_texts, values))
+            if texts:
+                columns.append([places[at] for at in table.closed_at[s].tolist()])
+            file.write("\n".join(map(",".join, zip(*columns, strict=True))) + "\n")
     return int(np.count_nonzero(holed))
+
+
+def _without_separators(text: str) -> str:
+    """What can stand in a cell: profiles may name anything."""
+    return re.sub(r"[^ !#-+\--~]", "?", text)
 
 
 def _texts(values: NDArray) -> list[str]:

@@ -26,7 +26,8 @@ class SegmentLog:
     All int64. begin, end: positions; the end is the position of the segment behind it. count: how many cuts it reaches
     over. begin_tick: of its begin. function: number of the function that closed it. signature: 32 bits, the sum over
     merged ones. values: [row, field], fields in the order of the table. block: number of the block that a row came
-    from, -1 for one that is in none.
+    from, -1 for one that is in none. place: number of the call site (`SpoolFile.sites`) whose call closed it, 0 where
+    that is not known.
     """
 
     begin: Ints
@@ -37,6 +38,7 @@ class SegmentLog:
     signature: Ints
     values: Ints
     block: Ints
+    place: Ints
 
     def __len__(self) -> int:
         return int(self.begin.size)
@@ -49,7 +51,7 @@ class SegmentLog:
 def no_rows(n_fields: int) -> SegmentLog:
     """A log of nothing."""
     none = np.zeros(0, dtype=np.int64)
-    return SegmentLog(none, none, none, none, none, none, np.zeros((0, n_fields), dtype=np.int64), none)
+    return SegmentLog(none, none, none, none, none, none, np.zeros((0, n_fields), dtype=np.int64), none, none)
 
 
 def join_logs(logs: Sequence[SegmentLog]) -> SegmentLog:

@@ -66,6 +66,7 @@ def read_rows(chunk: bytes, n_fields: int, n_functions: int, behind: int) -> Seg
         signature=head["signature"].astype(np.int64),
         values=np.minimum(value, LARGEST).astype(np.int64),
         block=np.full(n, -1, dtype=np.int64),
+        place=head["place"].astype(np.int64),
     )
     order = np.lexsort((log.end, log.begin))
     order = order[good[order] & (log.begin[order] >= behind)]
@@ -102,4 +103,4 @@ def _records(numbers: varint.Varints, n_fields: int, n_functions: int) -> tuple[
     end = end_of(position, count, np.zeros_like(count))
     none = np.full(n, -1, dtype=np.int64)
     values = signed[:, RECORD_HEAD:]
-    return SegmentLog(position, end, count, begin[:n], signed[:, 3], signed[:, 4], values, none), good
+    return SegmentLog(position, end, count, begin[:n], signed[:, 3], signed[:, 4], values, none, none * 0), good

@@ -25,7 +25,10 @@ class SegmentTable:
     early or lost it); the values there are NaN (sig: 0). stride: int64 [segment], how many real segments a column
     merges. from_call_sites: bool [segment], true where a recurring call site cuts at the segment's begin or end, for
     want of a collective that synchronised the ranks; where there is one such segment, `index` numbers the segments
-    through. call_sites: the functions that were called there, most cuts first; not known of a table from elsewhere.
+    through. call_sites: the calls at which they did, as `places` names them, most cuts first; not known of a table from
+    elsewhere. closed_at: int64 [segment], the call that ended the segment on the first rank that is valid there, as an
+    index into `places`, -1 where it is not known. places: texts such as `MPI_Allreduce at lmp+0x53c1e`: function, base
+    name of the module that called it, return address as the module's file knows it.
     """
 
     index: NDArray[np.int64]
@@ -35,8 +38,12 @@ class SegmentTable:
     stride: NDArray[np.int64]
     from_call_sites: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     call_sites: tuple[str, ...] = ()
+    closed_at: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    places: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.closed_at.shape != self.index.shape:
+            object.__setattr__(self, "closed_at", np.full(self.index.size, -1, dtype=np.int64))
         if self.from_call_sites.shape != self.index.shape:
             object.__setattr__(self, "from_call_sites", np.zeros(self.index.size, dtype=np.bool_))
 
@@ -49,6 +56,11 @@ class SegmentTable:
     def n_ranks(self) -> int:
         """Number of ranks."""
         return int(self.ranks.size)
+
+    def closed_by(self, segment: int) -> str:
+        """The call that ended a segment, in words; empty where it is not known."""
+        at = int(self.closed_at[segment])
+        return self.places[at] if at >= 0 else ""
 
     def has(self, name: str) -> bool:
         """Whether a column is there and not zero everywhere (no hardware counters: instructions are all zero)."""

@@ -7,12 +7,14 @@ believed is left out and listed in `problems`.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.profile import layout
+from crosswind.profile.call_sites import CallSite, read_sites
 from crosswind.profile.container import (
     MAX_COUNT,
     MAX_FILE,
@@ -50,11 +52,11 @@ class RunningCall:
 class SpoolFile:
     """What one process wrote.
 
-    pid_namespace: inode of the PID namespace that the pid is of, 0 if unknown.
-    tick_hz: ticks per second, 0.0 if unknown (times are dropped then). end: None unless the process ended by itself.
-    groups, functions: int64 [n, 4], the counters of all threads: calls, bytes out, bytes in, ticks. words: int64 [n],
-    theirs too, in the order of the table. files: uint64 [n], a word for each file that it read or wrote
-    (libprofiler/file_table.h). running: calls that have not returned. last_call_tick: begin of the latest
+    pid_namespace: inode of the PID namespace that the pid is of, 0 if unknown. tick_hz: ticks per second, 0.0 if
+    unknown (times are dropped then). end: None unless the process ended by itself. groups, functions: int64 [n, 4], the
+    counters of all threads: calls, bytes out, bytes in, ticks. words: int64 [n], theirs too, in the order of the table.
+    sites: the places from which calls ended segments, by number. files: uint64 [n], a word for each file that it read
+    or wrote (libprofiler/file_table.h). running: calls that have not returned. last_call_tick: begin of the latest
     call, 0 if there was none. owner_uid, mtime_ns: of the file. problems: what could not be believed, in sentences.
     """
 
@@ -86,6 +88,7 @@ class SpoolFile:
     omp_num_threads: str
     slices: SliceLog
     segments: SegmentLog
+    sites: Mapping[int, CallSite]
     groups: NDArray[np.int64]
     functions: NDArray[np.int64]
     words: NDArray[np.int64]
@@ -120,7 +123,8 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         raise FormatError(path, str(error)) from None
     slices, slice_problems = read_slices(chunks[ChunkKind.SLICES], len(table.columns), int(header["slice_ns"]))
     segments, segment_problems = read_segments(chunks, table)
-    problems += slice_problems + segment_problems
+    sites, site_problems = read_sites(tuple(chunks[ChunkKind.SITES]), len(table.functions))
+    problems += [*slice_problems, *segment_problems, *site_problems]
     ended = bool(header["state"] != State.RUNNING and header["end"]["real_ns"])
     start, end = header_instant(header["start"]), header_instant(header["end"]) if ended else None
     tick_source = TickSource(header["tick_source"])
@@ -146,6 +150,7 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         **{name: header_text(header[name]) for name in TEXTS},
         slices=slices,
         segments=segments,
+        sites=sites,
         groups=groups,
         functions=functions,
         words=words,

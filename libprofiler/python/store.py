@@ -81,6 +81,8 @@ def _segment_arrays(table: SegmentTable) -> list[tuple[Section, NDArray[Any]]]:
     out.append(_int_section("segments.valid", table.valid.astype(np.uint8)))
     if table.from_call_sites.any():
         out.append(_int_section("segments.from_call_sites", table.from_call_sites.astype(np.uint8)))
+    if table.places:
+        out.append(_int_section("segments.closed_at", table.closed_at))
     for name, column in table.columns.items():
         label = f"segments/{name}"
         out.append(
@@ -200,7 +202,7 @@ def _profile(header: dict[str, Any], sections: dict[str, tuple[Section, NDArray[
         covered_ns=_expect(sections, "covered_ns", "<i8", grid),
         totals=_named(sections, "totals", grid[:1]),
         functions=_named(sections, "functions", (grid[0], 4)),
-        segments=_segments(sections, parts.call_sites),
+        segments=_segments(sections, parts),
         clock=parts.clock,
         lost=parts.lost,
         dropped_files=parts.dropped_files,
@@ -240,7 +242,7 @@ def _named(
     return dict(zip(names, array, strict=True))
 
 
-def _segments(sections: dict[str, tuple[Section, NDArray[Any]]], call_sites: tuple[str, ...]) -> SegmentTable | None:
+def _segments(sections: dict[str, tuple[Section, NDArray[Any]]], parts: hd.Parts) -> SegmentTable | None:
     if "segments.index" not in sections:
         return None
     n, r = (
@@ -259,8 +261,20 @@ def _segments(sections: dict[str, tuple[Section, NDArray[Any]]], call_sites: tup
         valid=valid,
         stride=_expect(sections, "segments.stride", "<i8", n),
         from_call_sites=_call_sites(sections, n),
-        call_sites=call_sites,
+        call_sites=parts.call_sites,
+        closed_at=_closed_at(sections, n, len(parts.places)),
+        places=parts.places,
     )
+
+
+def _closed_at(
+    sections: dict[str, tuple[Section, NDArray[Any]]], shape: tuple[int, ...], n_places: int
+) -> NDArray[np.int64]:
+    """Which of the places ended each segment; profiles of older libraries do not say."""
+    if "segments.closed_at" not in sections:
+        return np.full(shape, -1, dtype=np.int64)
+    found: NDArray[np.int64] = _expect(sections, "segments.closed_at", "<i8", shape)
+    return np.where((found >= 0) & (found < n_places), found, -1)
 
 
 def _call_sites(sections: dict[str, tuple[Section, NDArray[Any]]], shape: tuple[int, ...]) -> NDArray[np.bool_]:

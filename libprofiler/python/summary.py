@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from crosswind.profile.access import access_by_class, file_counts_by_class, pattern
 from crosswind.profile.metrics import LOST
 from crosswind.profile.model import Process, Profile
+from crosswind.profile.segments import SegmentTable
 from crosswind.profile.threads import ThreadsAtWork, threads_at_work
 from crosswind.profile.timesplit import time_split
 
@@ -147,6 +148,12 @@ def summarize_access(arrays: Mapping[str, NDArray[np.int64]]) -> dict[str, dict[
     }
 
 
+def _closed_by(table: SegmentTable) -> dict[str, int]:
+    """How many columns of the table each call ended, most first."""
+    counts = np.bincount(table.closed_at[table.closed_at >= 0], minlength=len(table.places))
+    return {table.places[i]: int(counts[i]) for i in np.argsort(-counts, kind="stable") if counts[i]}
+
+
 def _segments(profile: Profile) -> dict[str, Any] | None:
     """How many segments there are, mean and longest duration over ranks, and whether instructions were counted."""
     table = profile.segments
@@ -158,6 +165,7 @@ def _segments(profile: Profile) -> dict[str, Any] | None:
         "records": table.n_segments,
         "from_call_sites": int(np.count_nonzero(table.from_call_sites)),
         "call_sites": list(table.call_sites),
+        "closed_by": _closed_by(table),
         "ranks": table.n_ranks,
         "mean_us": float(duration.mean()),
         "max_us": float(duration.max()),

@@ -6,11 +6,12 @@
 #include <unistd.h>
 
 #include "call_sites.h"
+#include "decode.h"
 #include "mpi/pending.h"
 #include "segment.h"
 #include "segment_feed.h"
 
-enum { BARRIER = 1, WAITALL = 2, NULL_REQUEST = 7, SLOTS_OF_A_KIND = 32 };
+enum { BARRIER = 1, WAITALL = 2, NULL_REQUEST = 7, SLOTS_OF_A_KIND = 32, MODULE_BASE = 0x10000 };
 
 struct xw_mpi xw_mpi = {.handle_size = 8, .handle_mask = ~UINT64_C(0), .request_null = NULL_REQUEST};
 static char directory[64];
@@ -23,6 +24,12 @@ uint64_t xw_call_site(unsigned function, const void *return_address)
     return function + 1 + (uintptr_t)return_address;
 }
 void xw_call_sites_modules_changed(void) {}
+uintptr_t xw_call_place(const void *return_address) { return (uintptr_t)return_address; }
+int xw_call_place_in_module(uintptr_t place, struct xw_module_place *found)
+{
+    *found = (struct xw_module_place){.offset = place - MODULE_BASE, .module = "libexample.so"};
+    return place >= MODULE_BASE;
+}
 uint32_t xw_papi_start(uint32_t wanted)
 {
     (void)wanted;
@@ -42,7 +49,7 @@ static uint64_t worlds(void) { return xw_process->segments.world; }
 static void cut(void)
 {
     xw_segment_boundary();
-    xw_segment_cut(BARRIER, 1);
+    xw_segment_cut(BARRIER, NULL, 1);
 }
 
 /* How many segments there are with the next cut, its own not counted. */
@@ -65,7 +72,8 @@ static xw_word address(const uint64_t *requests) { return (xw_word)requests; }
 /* A wait for all the requests; returns how many of them ended. */
 static uint32_t wait_for(const uint64_t *requests, int32_t n)
 {
-    return xw_mpi_pending_done(xw_mpi_pending_find(address(requests), n, 1), (struct xw_mpi_completed){.waits = 1});
+    return xw_mpi_pending_done(xw_mpi_pending_find(address(requests), n, 1), NULL,
+                               (struct xw_mpi_completed){.waits = 1});
 }
 
 /* --- threads --- */
@@ -73,7 +81,7 @@ static uint32_t wait_for(const uint64_t *requests, int32_t n)
 static void *cut_there(void *n)
 {
     xw_thread_block_slow();
-    xw_segment_cut(BARRIER, *(uint32_t *)n);
+    xw_segment_cut(BARRIER, NULL, *(uint32_t *)n);
     return NULL;
 }
 
@@ -148,6 +156,86 @@ static void test_nothing_counts_after_the_end(void **state)
     xw_segment_start();
 }
 
+/* --- names of places --- */
+
+static uint32_t place_of_cut(uintptr_t return_address)
+{
+    xw_segment_boundary();
+    xw_segment_cut(BARRIER, (const void *)return_address, 1);
+    return xw_process->segment_store.open.head.place; /* it stays when the row is closed */
+}
+
+/* The n-th record of the log: its four numbers, and the name behind them. Returns how many bytes that has. */
+static uint64_t named_place(unsigned n, uint64_t number[3], const char **name)
+{
+    const uint8_t *at = xw_spool_area(&xw_process->spool, XW_CHUNK_SITES);
+    for (; n; n--)
+        at += 8 + (*(const uint32_t *)at + 3) / 4 * 4;
+    const uint8_t *payload = at + 8;
+    for (unsigned i = 0; i < 3; i++)
+        number[i] = get_varint(&payload);
+    const uint64_t length = get_varint(&payload);
+    assert_int_equal((uint64_t)(payload - (at + 8)) + length, *(const uint32_t *)at);
+    *name = (const char *)payload;
+    return length;
+}
+
+static void test_a_place_is_named_once(void **state)
+{
+    (void)state;
+    uint64_t number[3];
+    const char *name;
+    assert_int_equal(place_of_cut(MODULE_BASE + 16), 1);
+    assert_int_equal(place_of_cut(MODULE_BASE + 0x123456), 2);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(place_of_cut(MODULE_BASE + 16), 1);
+    assert_int_equal(xw_process->site_names.n_named, 2);
+    assert_int_equal(named_place(1, number, &name), strlen("libexample.so"));
+    assert_memory_equal(name, "libexample.so", strlen("libexample.so"));
+    assert_int_equal(number[0], 2);
+    assert_int_equal(number[1], BARRIER);
+    assert_int_equal(number[2], 0x123456);
+}
+
+static void test_the_function_is_part_of_a_place(void **state)
+{
+    (void)state;
+    const void *place = (const void *)(uintptr_t)(MODULE_BASE + 16);
+    assert_int_equal(xw_site_number(xw_process, BARRIER, place), 1);
+    assert_int_equal(xw_site_number(xw_process, WAITALL, place), 3);
+}
+
+static void test_what_has_no_name_has_no_number(void **state)
+{
+    (void)state;
+    assert_int_equal(place_of_cut(0), 0);
+    assert_int_equal(place_of_cut(MODULE_BASE - 16), 0); /* in no module */
+    __atomic_store_n(&xw_sealed, 1, __ATOMIC_RELAXED);
+    assert_int_equal(place_of_cut(MODULE_BASE + 4000), 0);
+    assert_int_equal(place_of_cut(MODULE_BASE + 16), 1);
+    __atomic_store_n(&xw_sealed, 0, __ATOMIC_RELAXED);
+}
+
+static void test_names_are_bounded(void **state)
+{
+    (void)state;
+    uint64_t number[3];
+    const char *name;
+    uint32_t last = 0;
+    for (uintptr_t i = 1; i <= 1000; i++) {
+        const uint32_t place = place_of_cut(MODULE_BASE + 64 * i);
+        last = place ? place : last;
+    }
+    const struct xw_site_names *names = &xw_process->site_names;
+    assert_int_equal(names->n_keys, XW_SITE_NAMES);
+    assert_int_equal(names->n_named, last);
+    assert_true(last > 150);
+    named_place(last - 1, number, &name);
+    assert_int_equal(number[0], last);
+    assert_int_equal(place_of_cut(MODULE_BASE + 64), 4);
+    assert_int_equal(place_of_cut(MODULE_BASE + 64 * 999), 0);
+}
+
 /* --- clocks and numbers --- */
 
 static void test_a_clock_that_goes_back_gives_no_time(void **state)
@@ -180,7 +268,7 @@ static void test_site_numbers_stay_below_their_end(void **state)
         const uint32_t passages = xw_segment_pass(WAITALL, NULL);
         cuts += passages > 0;
         if (passages)
-            xw_segment_cut_at_site(WAITALL, passages);
+            xw_segment_cut_at_site(WAITALL, NULL, passages);
         if (i == 50)
             segments->site = (UINT64_C(1) << XW_SITE_BITS) - (UINT64_C(1) << 17) - 10;
     }
@@ -312,6 +400,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_collectives_of_other_threads_are_made_up_for),
         cmocka_unit_test(test_millions_are_merged),
+        cmocka_unit_test(test_a_place_is_named_once),
+        cmocka_unit_test(test_the_function_is_part_of_a_place),
+        cmocka_unit_test(test_what_has_no_name_has_no_number),
+        cmocka_unit_test(test_names_are_bounded),
         cmocka_unit_test(test_a_forked_child_counts_nothing),
         cmocka_unit_test(test_nothing_counts_after_the_end),
         cmocka_unit_test(test_a_clock_that_goes_back_gives_no_time),

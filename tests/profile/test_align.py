@@ -44,6 +44,7 @@ def spool(
         begin_tick=round(1000 * start_us) + np.concatenate(([0], np.cumsum(ns)[:-1])),
         signature=np.full(ns.size, 7, dtype=np.int64),
         function=np.array([NAMES.index(f) for f in closed_by]) if closed_by else np.arange(ns.size) % 3 // 2,
+        place=np.zeros(ns.size, dtype=np.int64),
         values=values,
     )
     return cast(
@@ -52,6 +53,7 @@ def spool(
             path=f"{rank}.xws",
             rank=rank,
             segments=log,
+            sites={},
             tick_hz=10**9,
             table=SimpleNamespace(segment_fields=FIELDS, functions=tuple((name, "mpi") for name in NAMES)),
             ticks_to_ns=lambda ticks: ticks,

@@ -113,7 +113,7 @@ def test_an_uncommitted_record_does_not_count(tmp_path):
         (lambda d: d[:100], "not a Crosswind spool file"),
         (lambda d: b"", "not a Crosswind spool file"),
         (lambda d: bytes(8) + d[8:], "just starting"),
-        (lambda d: d[:8] + b"\x03\0\0\0" + d[12:], "spool format version 3"),
+        (lambda d: d[:8] + b"\x04\0\0\0" + d[12:], "spool format version 4"),
         (lambda d: d[:16] + b"\xff\xff\xff\xff" + d[20:], "outside the file"),
         (lambda d: d[:24] + b"\x40\0\0\0" + d[28:], "impossible size"),
         (lambda d: d.replace(b"column 1000 cpu_time ns", b"column 1000 cpu_time \x00\x00"), "cannot be read"),

@@ -28,6 +28,7 @@ class Row:
     sites: int = 0
     function: int = 4
     signature: int = 0xC0FFEE
+    place: int = 0
 
     @property
     def position(self) -> int:
@@ -36,7 +37,7 @@ class Row:
 
     def slot(self) -> bytes:
         """The row as it lies in the ROWS chunk."""
-        spans, what = self.worlds | self.sites << 32, self.function | self.signature << 32
+        spans, what = self.worlds | self.sites << 32, self.function | self.place << 16 | self.signature << 32
         words = [self.position, spans, self.start_tick, what, *(self.values.get(name, 0) for name in NAMES)]
         return struct.pack(f"<{SLOT_WORDS}Q", row_check(words), *words)
 
@@ -81,8 +82,9 @@ def pack(numbers: Sequence[int], width: int) -> bytes:
 
 def block(rows: Sequence[Row], hz: int, precisions: Mapping[str, int], relative: Sequence[str] = ()) -> bytes:
     """The payload of a block; a column without a precision is exact. One step in eight or so is listed."""
-    kinds = list(dict.fromkeys((r.function, r.signature, r.worlds, r.sites) for r in rows))
-    kind = [kinds.index((r.function, r.signature, r.worlds, r.sites)) for r in rows]
+    types = [(r.function | r.place << 16, r.signature, r.worlds, r.sites) for r in rows]
+    kinds = list(dict.fromkeys(types))
+    kind = [kinds.index(each) for each in types]
     order = sorted(range(len(rows)), key=lambda i: kind[i])
     numbers = b"".join(map(varint, (len(rows), rows[0].position, rows[0].start_tick, hz, len(kinds))))
     numbers += b"".join(varint(part) for k in kinds for part in k)

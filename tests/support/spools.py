@@ -23,7 +23,7 @@ from crosswind.profile.metrics import (
 from support.segment_blocks import SLOT_BYTES, Row, varint, zigzag
 
 PAGE = 4096
-THREADS, SLICES, SEGMENTS, FILES, ROWS, BLOCKS = 1, 2, 3, 4, 5, 6
+THREADS, SLICES, SEGMENTS, FILES, ROWS, BLOCKS, SITES = 1, 2, 3, 4, 5, 6, 7
 FIRST, LAST, UNSYNCHRONISED, GAP = 1, 2, 4, 8
 RUNNING, CLEAN, EXITED = 1, 2, 3
 SLICE_NS = 4_000_000_000
@@ -128,6 +128,21 @@ class Segment:
         out = varint(self.index - previous_index) + varint(self.count) + svarint(self.begin_tick - previous_end)
         out += varint(self.function) + varint(self.signature)
         return out + b"".join(varint(self.values.get(name, 0)) for name, _, _ in SEGMENT_FIELDS)
+
+
+@dataclass
+class Site:
+    """The record of a place from which a call ended segments."""
+
+    number: int
+    module: str
+    offset: int
+    function: int = 4
+
+    def payload(self) -> bytes:
+        """Its payload."""
+        name = self.module.encode()
+        return b"".join(map(varint, (self.number, self.function, self.offset, len(name)))) + name
 
 
 @dataclass
@@ -241,6 +256,7 @@ class SpoolBuilder:
     files: Sequence[int] = ()
     rows: Sequence[Row] = ()
     blocks: Sequence[bytes] = ()
+    sites: Sequence[Site] = ()
     version: int = 1
 
     def chunks(self) -> list[tuple[int, bytes]]:
@@ -266,6 +282,8 @@ class SpoolBuilder:
             out.append((ROWS, b"".join(row.slot() for row in self.rows) + bytes(SLOT_BYTES)))
         if self.blocks:
             out.append((BLOCKS, b"".join(map(record, self.blocks)) + bytes(64)))
+        if self.sites:
+            out.append((SITES, b"".join(record(site.payload()) for site in self.sites) + bytes(64)))
         if self.files:
             out.append((FILES, struct.pack(f"<{len(self.files)}Q", *self.files)))
         return out

@@ -112,3 +112,21 @@ def test_thousandths_and_sizes_are_written_for_people(crosswind, tmp_path):
     (threads,) = (line.split() for line in lines if line.startswith("threads_busy"))
     assert threads[2:] == ["1.50", "1.50", "1.50"]
     assert any("4 to 8 KiB" in line and "aggregate-write" in line for line in lines)
+
+
+def test_the_calls_that_ended_segments_are_named_wherever_segments_are_shown(crosswind, tmp_path):
+    profile = make_lammps()
+    places = ("MPI_Allreduce at lmp+0x53c1e", "MPI_Barrier\x1b, hostile")
+    closed_at = np.arange(profile.segments.n_segments) % 3 - 1
+    segments = dataclasses.replace(profile.segments, closed_at=closed_at, places=places)
+    write_profile(dataclasses.replace(profile, segments=segments), tmp_path / "p.xwp")
+    document = json.loads(crosswind("show", "p.xwp", "--json", "--segments").stdout)
+    assert document["segment_table"]["closed_by"][:3] == [None, *places]
+    lines = crosswind("show", "p.xwp", "--segments").stdout.splitlines()
+    assert [line.split(",")[-1] for line in lines[:6:2]] == ["closed_by", "", places[0]]
+    assert {len(line.split(",")) for line in lines} == {len(lines[0].split(","))}
+    clusters = json.loads(crosswind("estimate", "p.xwp", "--json").stdout)["clusters"]
+    assert [c["closed_by"] for c in clusters] == [[None, *places][c["first_segment"] % 3] for c in clusters]
+    text = crosswind("estimate", "p.xwp").stdout
+    assert "ended by" in text
+    assert "\x1b" not in text

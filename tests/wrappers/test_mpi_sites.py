@@ -6,6 +6,8 @@ The programs (mpi_sites.c) do a known number of steps, so that the number of seg
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from crosswind.profile.align import align_segments
 from crosswind.profile.segments import SegmentTable
 from support import mpi_runs
 from support.mpi_runs import closed_by
+from support.preload import PROGRAMS
 
 BEFORE_FIRST, BEFORE_NEXT = 31, 63  # passages that cut nothing
 
@@ -33,6 +36,21 @@ def table_of(result: mpi_runs.Run) -> SegmentTable:
     return table
 
 
+def call_at(place: str) -> str:
+    """The call in the source that a place is, as the debugger's tables say; it is one of the function that the place
+    names.
+    """
+    found = re.fullmatch(r"(MPI_\w+) at (\S+)\+(0x[0-9a-f]+)", place)
+    assert found, place
+    before = hex(int(found[3], 16) - 1)  # in the call itself: the offset is where it returns to
+    command = ["addr2line", "-e", str(PROGRAMS / found[2]), before]
+    file, _, line = subprocess.check_output(command, text=True).split()[0].rpartition(":")
+    statement = "".join(Path(file).read_text().splitlines()[int(line) - 1 :]).partition(";")[0]
+    call = re.search(rf"{found[1]}\([^()]*\)", statement)
+    assert call, (place, file, line)
+    return call[0]
+
+
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)
 def test_a_halo_exchange_is_cut_at_the_wait_of_each_step(tmp_path: Path, mpi: str) -> None:
     result = run(tmp_path, mpi, 3, "ring", 200, 100)
@@ -41,7 +59,9 @@ def test_a_halo_exchange_is_cut_at_the_wait_of_each_step(tmp_path: Path, mpi: st
     table = table_of(result)
     assert table.valid.all()
     assert table.from_call_sites.all()
-    assert table.call_sites == ("MPI_Waitall",)
+    (call,) = table.call_sites
+    assert call_at(call) == "MPI_Waitall(4, request, MPI_STATUSES_IGNORE)"
+    assert [table.closed_by(i) for i in range(table.n_segments)] == [call] * (table.n_segments - 1) + ["MPI_Finalize"]
     assert table.n_segments == 200 - BEFORE_FIRST + 1
     assert np.unique(table.columns["sig"][:, 1:-1]).size == 1
     np.testing.assert_array_equal(table.columns["p2p_calls"][:, 1:-1], 5)  # two sends, two receives, one wait
@@ -81,7 +101,9 @@ def test_another_phase_is_cut_at_a_site_of_its_own(tmp_path: Path, mpi: str) -> 
         functions = closed_by(spool)
         first, second = 150 - BEFORE_FIRST, 150 - BEFORE_NEXT
         assert functions == ["MPI_Waitall"] * first + ["MPI_Sendrecv"] * second + ["MPI_Finalize"]
-    assert table_of(result).valid.all()
+    table = table_of(result)
+    assert table.valid.all()
+    assert [call_at(place).split("(")[0] for place in table.call_sites] == ["MPI_Waitall", "MPI_Sendrecv"]
 
 
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)
@@ -110,6 +132,9 @@ def test_world_sized_collectives_win(tmp_path: Path, mpi: str) -> None:
     table = table_of(result)
     assert table.valid.all()
     assert not table.from_call_sites[-467:].any()
+    *calls, end = dict.fromkeys(map(table.closed_by, range(table.n_segments)))
+    assert end == "MPI_Finalize"
+    assert [call_at(place).split("(")[0] for place in calls] == ["MPI_Waitall", "MPI_Allreduce"]
 
 
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)

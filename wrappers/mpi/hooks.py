@@ -35,7 +35,7 @@ def before(form: Form) -> list[str]:
 def after(form: Form) -> list[str]:
     """Statements after the call was left."""
     function, name = form.function, f"XW_F_{form.function.name}"
-    at_site = ["if (XW_UNLIKELY(passages))", f"    xw_segment_cut_at_site({name}, passages);"]
+    at_site = ["if (XW_UNLIKELY(passages))", f"    xw_segment_cut_at_site({name}, site, passages);"]
     if function.boundary:
         if _has(form, "request"):
             persistent = int(_has(form, "info"))
@@ -43,9 +43,9 @@ def after(form: Form) -> list[str]:
                 "if (call.outermost && !error && xw_mpi_is_world_sized(comm))",
                 f"    xw_mpi_pending_add(request, {name}, {persistent});",
             ]
-        return ["if (cuts && !error)", f"    xw_segment_cut({name}, 1);", *at_site]
+        return ["if (cuts && !error)", f"    xw_segment_cut({name}, site, 1);", *at_site]
     if function.completes:
-        done = f"xw_mpi_pending_done(slots, {_completed(form)})"
+        done = f"xw_mpi_pending_done(slots, site, {_completed(form)})"
         failed = ["if (XW_UNLIKELY(slots) && error)", f"    xw_mpi_pending_failed(slots, {_requests(form)});"]
         if not function.recurs:
             return [*failed, "if (XW_UNLIKELY(slots) && !error)", f"    {done};"]

@@ -112,7 +112,7 @@ static int is_complete(int32_t position, const struct xw_mpi_completed *complete
 }
 
 /* A test is over as soon as it has begun: computation ends there. */
-uint32_t xw_mpi_pending_done(uint64_t slots, struct xw_mpi_completed completed)
+uint32_t xw_mpi_pending_done(uint64_t slots, const void *site, struct xw_mpi_completed completed)
 {
     uint32_t n = 0, function = 0;
     if (completed.flag && !*completed.flag)
@@ -135,7 +135,7 @@ uint32_t xw_mpi_pending_done(uint64_t slots, struct xw_mpi_completed completed)
     }
     if (!completed.waits)
         xw_segment_boundary();
-    xw_segment_cut(function, n);
+    xw_segment_cut(function, site, n);
     return n;
 }
 

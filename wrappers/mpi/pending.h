@@ -45,8 +45,9 @@ struct xw_mpi_completed {
     const int32_t *count;   /* how many indices there are; NULL: one */
     const int32_t *indices; /* which are complete; NULL: all */
 };
-/* After it, when it succeeded and is counted: ends the segment if it completed some of the slots. Returns how many. */
-uint32_t xw_mpi_pending_done(uint64_t slots, struct xw_mpi_completed completed) XW_HIDDEN;
+/* After it, when it succeeded and is counted: ends the segment if it completed some of the slots. Returns how many.
+ * site: return address of the wait or test. */
+uint32_t xw_mpi_pending_done(uint64_t slots, const void *site, struct xw_mpi_completed completed) XW_HIDDEN;
 
 static inline __attribute__((always_inline)) uint64_t xw_mpi_pending(void)
 {
