@@ -216,6 +216,7 @@ def _traces(
     """The traces of one plot: each line after the two edges of its band."""
     traces: list[dict[str, Any]] = []
     for number, line in enumerate(whole.cut(window) for whole in plot.lines):
+        number = _series_number(plot, number)
         colour = _colour(line, number, colours)
         bins = resample(line.values, max_points)
         low, high = line.low, line.high
@@ -236,6 +237,13 @@ def _traces(
     return traces
 
 
+def _series_number(plot: Plot, number: int) -> int:
+    """Which series a line is of: the line of one process is drawn as that of all, but thicker."""
+    base = plot.lines[number].name.removesuffix("/one")
+    names = [line.name for line in plot.lines]
+    return names.index(base) if base in names else number
+
+
 def _place(axis: Axis, width: int) -> dict[str, Any]:
     """x of the points: the middles of the bins."""
     step = axis.slice_ms * width
@@ -246,7 +254,7 @@ def _style(line: Line, number: int, colour: str) -> dict[str, Any]:
     """A step line; lonely points between gaps would not show as a line and get a marker."""
     there = np.concatenate(([False], ~np.isnan(line.values), [False]))
     lonely = bool(np.any(there[1:-1] & ~there[:-2] & ~there[2:]))
-    width = {"own": 1.0, "one": 2.2}.get(line.role, 1.6)
+    width = {"own": 1.0, "one": 2.6}.get(line.role, 1.6)
     style: dict[str, Any] = {
         "type": "scatter",
         "mode": "lines+markers" if lonely else "lines",
@@ -358,14 +366,12 @@ def _colour(line: Line, number: int, colours: Theme) -> str:
         return colours.hit
     if line.role == "own":
         return colours.series[0]
-    if line.role == "one":
-        return colours.crosshair
     return colours.series[number % len(colours.series)]
 
 
 def _dash(line: Line, number: int) -> str:
-    if line.role in ("own", "one"):
-        return "dot" if line.role == "own" else "solid"
+    if line.role == "own":
+        return "dot"
     return DASHES[number % len(DASHES)]
 
 

@@ -16,6 +16,7 @@ from crosswind.web.jobdata import Background, SeriesBands
 
 __all__ = [
     "PANEL_TITLES", "background_plots", "job_plots", "lost_plot", "quiet_resources", "resource_lines", "series_shown",
+    "withheld_resources",
 ]  # fmt: skip
 
 _BRIEFS = {metric.name: metric.brief for metric in METRICS}
@@ -100,11 +101,7 @@ _OTHERS = (
     "others",
     "the sum over all profiled jobs of the system less this job; jobs that were not profiled are missing",
 )
-_HIDDEN = (
-    "withheld",
-    "where too few other jobs ran (at least three are needed by default), their sum would tell what one of them did: "
-    "it is not shown to you there",
-)
+_HIDDEN = ("withheld", "grey: too few other jobs ran for their sum to be shown without telling what one of them did")
 
 
 def series_shown(every: bool) -> tuple[str, ...]:
@@ -177,7 +174,18 @@ def background_plots(backgrounds: Iterable[Background], slice_ns: int, *, every:
 def quiet_resources(backgrounds: Iterable[Background], slice_ns: int, *, every: bool = False) -> list[str]:
     """The resources on which no other job did anything while this job ran, in words."""
     return [
-        _place(background)
+        _place(background) for background in _not_drawn(backgrounds, slice_ns, every) if not background.withheld.any()
+    ]
+
+
+def withheld_resources(backgrounds: Iterable[Background], slice_ns: int, *, every: bool = False) -> list[str]:
+    """The resources of which nothing is drawn because it is withheld, in words."""
+    return [_place(background) for background in _not_drawn(backgrounds, slice_ns, every) if background.withheld.any()]
+
+
+def _not_drawn(backgrounds: Iterable[Background], slice_ns: int, every: bool) -> list[Background]:
+    return [
+        background
         for background in backgrounds
         if (every or background.kind in MAIN_KINDS) and not _busy_lines(background, slice_ns, every)
     ]
@@ -224,12 +232,9 @@ def _job_line(series: Series, bands: SeriesBands, spread: bool, first: bool) -> 
 def _busy_lines(
     background: Background, slice_ns: int, every: bool
 ) -> list[tuple[Series, NDArray[np.float64], NDArray[np.float64]]]:
-    """Those of `resource_lines` that a page shows at once and in which another job did anything, or may have."""
+    """Those of `resource_lines` that a page shows at once and in which another job is seen to have done anything."""
     shown = _KIND_PANELS[background.kind] if every or background.kind in MAIN_KINDS else ()
-    hidden = bool(background.withheld.any())
-    return [
-        row for row in resource_lines(background, slice_ns) if row[0].panel in shown and (hidden or np.any(row[1] > 0))
-    ]
+    return [row for row in resource_lines(background, slice_ns) if row[0].panel in shown and np.any(row[1] > 0)]
 
 
 def _legend(series: Series) -> str:

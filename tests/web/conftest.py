@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from werkzeug.serving import make_server
 
 from crosswind.profile import summarize
 from crosswind.web import create_app
 from support.browser import CHROMIUM, chromium
 from support.profiles import make_lammps
+from support.serving import serving
 from support.sites import SLOW, Jobs, Site, make_site
 
 
@@ -54,13 +53,8 @@ def lammps_split() -> dict[str, float]:
 @pytest.fixture(scope="session")
 def address(app: Flask) -> Iterator[str]:
     """The application on a loopback port, several threads."""
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(app) as served:
+        yield served
 
 
 @pytest.fixture(scope="session")

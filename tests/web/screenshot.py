@@ -8,9 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support.browser import chromium
-
-DRAWN = "#stack, #heat, #clusters"  # what pages draw once they are there
+from support.browser import DRAWN, chromium
 
 
 def main() -> int:

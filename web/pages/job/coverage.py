@@ -19,6 +19,8 @@ from sqlalchemy import Connection
 from crosswind.db.coverage import read_allocations
 from crosswind.db.queries import JobRow
 from crosswind.web.figures import Line, Plot
+from crosswind.web.identity import settings, viewer
+from crosswind.web.identity.privacy import withheld_words
 
 __all__ = ["Coverage", "coverage_plot", "node_seconds", "read_coverage"]
 
@@ -36,7 +38,9 @@ _HOW = (
 
 @dataclass(frozen=True)
 class Coverage:
-    """profiled_h, allocated_h: node-hours in each slice, [slice]; None where nothing is known. note: what to know."""
+    """profiled_h, allocated_h: node-hours in each slice, [slice], NaN where withheld; None where nothing is known.
+    note: what to know.
+    """
 
     profiled_h: NDArray[np.float64] | None
     allocated_h: NDArray[np.float64] | None
@@ -45,9 +49,9 @@ class Coverage:
     @property
     def share(self) -> float | None:
         """Of all node-hours those that were profiled, or None."""
-        if self.profiled_h is None or self.allocated_h is None or not self.allocated_h.sum():
+        if self.profiled_h is None or self.allocated_h is None or not np.nansum(self.allocated_h):
             return None
-        return float(self.profiled_h.sum() / self.allocated_h.sum())
+        return float(np.nansum(self.profiled_h) / np.nansum(self.allocated_h))
 
     @property
     def sentence(self) -> str:
@@ -55,8 +59,8 @@ class Coverage:
         if self.profiled_h is None or self.allocated_h is None or self.share is None:
             return self.note
         return (
-            f"{_hours(self.profiled_h.sum())} of {_hours(self.allocated_h.sum())} node-hours that the batch system "
-            f"gave to jobs while this one ran were profiled ({100 * self.share:.0f} %)."
+            f"{_hours(np.nansum(self.profiled_h))} of {_hours(np.nansum(self.allocated_h))} node-hours that the batch "
+            f"system gave to jobs while this one ran were profiled ({100 * self.share:.0f} %)."
         )
 
 
@@ -69,18 +73,24 @@ def read_coverage(conn: Connection, job: JobRow) -> Coverage:
     edges = start_ns + np.arange(job.n_slices + 1, dtype=np.int64) * job.slice_ns
     allocated = node_seconds(edges, runs.begin_ns, runs.end_ns, runs.nodes)
     profiled = node_seconds(edges, runs.profiled_begin_ns, runs.profiled_end_ns, runs.profiled_nodes)
+    hidden = _too_few(edges, runs.begin_ns, runs.end_ns)
     # A step may outlive its run by the time that it takes to be told; no more can be profiled than was given.
-    return Coverage(np.minimum(profiled, allocated) / 3600, allocated / 3600, "" if runs.complete else _TOO_MANY)
+    profiled = np.where(hidden, np.nan, np.minimum(profiled, allocated)) / 3600
+    note = " ".join(
+        text for text in (withheld_words() if hidden.any() else "", "" if runs.complete else _TOO_MANY) if text
+    )
+    return Coverage(profiled, np.where(hidden, np.nan, allocated) / 3600, note)
 
 
 def coverage_plot(coverage: Coverage) -> list[Plot]:
     """The share of each slice as a plot below the background; none where it is not known."""
-    if coverage.profiled_h is None or coverage.allocated_h is None:
+    if coverage.profiled_h is None or coverage.allocated_h is None or coverage.share is None:
         return []
     share = np.full(coverage.allocated_h.shape, np.nan)
     np.divide(coverage.profiled_h, coverage.allocated_h, out=share, where=coverage.allocated_h > 0)
     line = Line("profiled", "of the nodes in use", share)
-    return [Plot("coverage", "How much of the machine was profiled", "share", (line,), "background", _HOW, 1.0)]
+    hidden = np.isnan(coverage.allocated_h)
+    return [Plot("coverage", "How much of the machine was profiled", "share", (line,), "background", _HOW, 1.0, hidden)]
 
 
 def node_seconds(
@@ -102,6 +112,15 @@ def node_seconds(
         return weight[before] * (edges_ns - origin) / 1e9 - moment[before]
 
     return np.diff(ramps(begin_ns) - ramps(np.maximum(begin_ns, end_ns)))
+
+
+def _too_few(edges_ns: NDArray[np.int64], begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """In which slices too few jobs beside this one ran for their nodes to be told to this viewer, bool [slice]."""
+    if viewer().names_others:
+        return np.zeros(edges_ns.size - 1, dtype=np.bool_)
+    begun = np.searchsorted(np.sort(begin_ns), edges_ns[1:], side="left")
+    ended = np.searchsorted(np.sort(end_ns), edges_ns[:-1], side="right")
+    return begun - ended - 1 < settings().privacy.background_jobs
 
 
 def _hours(value: float) -> str:

@@ -77,7 +77,7 @@ RULES = {
     for rule in (
         Rule(
             "lost",
-            "Lost to interference",
+            "Lost time",
             LOW_BELOW_PCT / 100,
             HIGH_ABOVE_PCT / 100,
             f"below {LOW_BELOW_PCT:g} % a run is fit for performance analysis, above {HIGH_ABOVE_PCT:g} % it should be "
@@ -95,7 +95,7 @@ RULES = {
         ),
         Rule(
             "imbalance",
-            "Imbalance of the ranks",
+            "Imbalance",
             0.1,
             0.25,
             "so much of the time outside MPI the mean rank waits for the busiest; a tenth is what good codes reach, a "
@@ -113,7 +113,7 @@ RULES = {
         ),
         Rule(
             "cpu",
-            "Processors used",
+            "Processors",
             0.8,
             0.5,
             "what was allocated and not used is charged all the same; below half of it fewer processors would do",
@@ -122,7 +122,7 @@ RULES = {
         ),
         Rule(
             "waited",
-            "Waited for a processor",
+            "Waited for CPU",
             0.02,
             0.1,
             "threads that are ready to run should run: more means too many threads for the processors, or others on "
@@ -131,7 +131,7 @@ RULES = {
         ),
         Rule(
             "memory",
-            "Memory of a node",
+            "Memory",
             0.85,
             0.95,
             "above 85 % the page cache has no room and I/O slows down, above 95 % the kernel may end the job",

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from crosswind.analysis.timeline import band
+from crosswind.db.crowd import crowd_of
 from crosswind.db.node_queries import NodeRow, get_node_series, node_slice_lengths, nodes_named
 from crosswind.db.queries import JobRow
+from crosswind.db.resources import resource_names
 from crosswind.db.schema import GAP
 from crosswind.web.figures import Line, Plot
+from crosswind.web.identity import settings, viewer
 
 __all__ = ["MAX_NODES", "NodePlot", "NodesSeen", "memory_of_nodes", "node_plots", "read_nodes"]
 
@@ -229,7 +232,17 @@ def _of_node(conn: Connection, job: JobRow, node: NodeRow) -> dict[str, NDArray[
     for (metric, _instance), values in found.items():
         known = np.where(values == GAP, np.nan, values.astype(np.float64))
         sums[metric] = known if metric not in sums else sums[metric] + known
-    return sums
+    hidden = _withheld(conn, job, node.name)
+    return {metric: np.where(hidden, np.nan, values) for metric, values in sums.items()}
+
+
+def _withheld(conn: Connection, job: JobRow, host: str) -> NDArray[np.bool_]:
+    """Where few other jobs are known to have been on a node: its sums less this job's would be theirs, bool [slice]."""
+    if viewer().names_others:
+        return np.zeros(job.n_slices, dtype=np.bool_)
+    names = resource_names("cpu", (host,))
+    crowd = crowd_of(conn, viewer().scope, names, job.first_slice, job.n_slices, job.slice_ns)
+    return (crowd.together > 0) & (crowd.together < settings().privacy.background_jobs)
 
 
 def _notes(
@@ -252,4 +265,6 @@ def _notes(
     if len(chosen) < len(watched):
         notes.append(f"Drawn are {len(chosen)} of {len(watched)} nodes, evenly chosen by name.")
     notes.append("These are sums over everything on the nodes, this job included.")
+    if not viewer().names_others:
+        notes.append("There is a gap where few other jobs are known to have been on a node.")
     return notes

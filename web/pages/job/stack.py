@@ -14,10 +14,18 @@ from crosswind.analysis import process_series, series_named
 from crosswind.db import queries
 from crosswind.db.queries import JobRow
 from crosswind.web.figures import Plot, points_per_line
+from crosswind.web.identity.privacy import withheld_words
 from crosswind.web.jobdata import Background, Loss, read_background, read_frames, read_loss, read_series
 from crosswind.web.pages.job.coverage import coverage_plot, read_coverage
 from crosswind.web.pages.job.nodes import node_plots, read_nodes
-from crosswind.web.plots import background_plots, job_plots, lost_plot, quiet_resources, series_shown
+from crosswind.web.plots import (
+    background_plots,
+    job_plots,
+    lost_plot,
+    quiet_resources,
+    series_shown,
+    withheld_resources,
+)
 
 __all__ = ["Stack", "process_title", "read_node_stack", "read_stack"]
 
@@ -52,9 +60,7 @@ def read_stack(conn: Connection, job: JobRow, *, spread: bool, every: bool, proc
     beside = background_plots(backgrounds, job.slice_ns, every=every)
     covered = coverage_plot(read_coverage(conn, job)) if beside else []
     plots = [*lost_plot(loss.per_slice_s, job.slice_ns), *own, *beside, *covered]
-    quiet = quiet_resources(backgrounds, job.slice_ns, every=every)
-    notes = _notes(job, plots, bool(own), bool(beside), quiet, backgrounds, loss.why_not)
-    return Stack(plots, loss, list(notes))
+    return Stack(plots, loss, list(_notes(job, plots, backgrounds, every, loss.why_not)))
 
 
 def read_node_stack(conn: Connection, job: JobRow) -> Stack:
@@ -94,30 +100,23 @@ def _one_process(conn: Connection, job: JobRow, names: tuple[str, ...], process:
     }
 
 
-def _notes(
-    job: JobRow,
-    plots: list[Plot],
-    own: bool,
-    beside: bool,
-    quiet: list[str],
-    backgrounds: list[Background],
-    why_not: str,
-) -> Iterator[str]:
+def _notes(job: JobRow, plots: list[Plot], backgrounds: list[Background], every: bool, why_not: str) -> Iterator[str]:
     """What the plots do not show, in words."""
-    if not own:
+    beside = any(plot.group == "background" for plot in plots)
+    quiet = quiet_resources(backgrounds, job.slice_ns, every=every)
+    hidden = withheld_resources(backgrounds, job.slice_ns, every=every)
+    if not any(plot.group == "job" and plot.name != "lost" for plot in plots):
         yield "None of the measured series of this job was ever above zero."
     if job.n_slices < 5:
         yield f"The job lasted {job.n_slices} slices of {job.slice_ns / 1e9:g} s: too few to see a course."
     if why_not:
         yield f"Nothing is shaded. {why_not}"
     if any(background.withheld.any() for background in backgrounds):
-        yield (
-            "Grey: withheld. Too few other jobs ran there for their sum to be shown without telling what one of them "
-            "did."
-        )
-    if not beside:
+        nothing = f" Nothing is drawn of: {', '.join(hidden)}." if hidden else ""
+        yield f"{withheld_words()}{nothing}"
+    elif not beside:
         yield "No other profiled job used a resource of this job while it ran."
-    elif quiet:
+    if beside and quiet:
         yield f"No other profiled job was seen on: {', '.join(quiet)}."
     most = points_per_line(plots)
     if job.n_slices > most:

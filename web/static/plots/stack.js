@@ -6,6 +6,7 @@ import { PLOTLY, onChange, size, theme, touches } from "./theme.js";
 import { Zoom } from "./zoom.js";
 
 const DEBOUNCE_MS = 150;
+const MARGIN = 0.05; // of the range, fetched on either side: lines reach the edges
 
 /** Draw what `holder.dataset.figure` answers. Hooks: drawn(stack) after each drawing, clicked(moment, stack). */
 export class Stack {
@@ -47,8 +48,9 @@ export class Stack {
     address.searchParams.set("size", size());
     const range = this.zoom ? !this.zoom.isWhole && this.zoom.range : ["from", "to"].map((name) => new URL(window.location).searchParams.get(name));
     if (range && range.every((edge) => edge !== null)) {
-      address.searchParams.set("from", Math.floor(range[0]));
-      address.searchParams.set("to", Math.ceil(range[1]));
+      const margin = Math.max(MARGIN * (range[1] - range[0]), this.figure?.points.slice_ms ?? 0);
+      address.searchParams.set("from", Math.max(0, Math.floor(Number(range[0]) - margin)));
+      address.searchParams.set("to", Math.ceil(Number(range[1]) + margin));
     }
     const answer = await fetch(address);
     if (!answer.ok) {
