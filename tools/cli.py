@@ -30,6 +30,8 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "jobs": ("crosswind.tools.jobs", "jobs_command", "List a site's jobs, those to look at first in front."),
     "servers": ("crosswind.tools.servers", "servers_command", "Compare the file servers' traffic with the jobs'."),
     "serve": ("crosswind.tools.serve", "serve_command", "Serve the dashboard."),
+    "token": ("crosswind.tools.token", "token_command", "Make, list and revoke keys to the dashboard's API."),
+    "access": ("crosswind.tools.access", "access_command", "Read the log of who looked at whose jobs."),
     "export": ("crosswind.tools.export", "export_command", "Write a profile for other tools."),
     "inject": ("crosswind.tools.inject", "inject_command", "Run a program held up by known interference."),
     "info": ("crosswind.tools.info", "info_command", "Say what is installed: the library's path, versions."),

@@ -25,6 +25,7 @@ CLEAR_ERRORS = (
     ("crosswind.collector.errors", "SpoolError"),
     ("crosswind.collector.transport.errors", "TransportError"),
     ("crosswind.analysis.errors", "InputError"),
+    ("crosswind.web.identity.settings", "SettingsError"),
 )
 
 

@@ -7,6 +7,7 @@ import ipaddress
 import os
 import socket
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,8 @@ from crosswind.tools.errors import CommandError
 
 if TYPE_CHECKING:
     from flask import Flask
+
+    from crosswind.web.identity import Settings
 
 __all__ = ["serve_command"]
 
@@ -36,24 +39,34 @@ _TAKEN = (errno.EADDRINUSE, errno.EACCES)
     show_default=f"processors, at most {MOST_WORKERS}",
     help="Processes that answer.",
 )
-def serve_command(db: str, port: int, host: str, workers: int) -> None:
+@click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="TOML file that says how people sign in and who may see what; by default one person at this machine.",
+)
+def serve_command(db: str, port: int, host: str, workers: int, config: Path | None) -> None:
     """Serve the dashboard over a database, until Ctrl-C or SIGTERM.
 
-    By default only this machine can reach it. There is no sign-in: whoever reaches the address sees every job.
+    Without --config it is for one person: only this machine is answered, and whoever is on it sees every job.
 
     \b
     Example: crosswind serve --db sqlite:///crosswind.db
     """
     from crosswind.db.connection import open_database
+    from crosswind.web import build_app
+    from crosswind.web.identity import Settings, load_settings
 
-    open_database(db, create=False).dispose()  # a missing or newer database is told here, in one line
+    settings = load_settings(config) if config else Settings()
+    engine = open_database(db, create=False)
+    build_app(engine, settings)  # what is wrong with the database or the settings is told here, in one line
+    engine.dispose()
     listener = _listen(host, port)
     shown, bound = listener.getsockname()[:2]
-    if not ipaddress.ip_address(shown).is_loopback:
-        click.echo(f"crosswind serve: anyone who reaches {shown} port {bound} sees every job", err=True)
+    if settings.is_single and not ipaddress.ip_address(shown).is_loopback:
+        click.echo("crosswind serve: without a sign-in only this machine is answered: see --config", err=True)
     click.echo(f"Crosswind is at http://{_in_url(shown)}:{bound}/ (end with Ctrl-C)")
     sys.stdout.flush()
-    _run(db, listener.detach(), workers)
+    _run(db, listener.detach(), workers, settings)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -78,7 +91,7 @@ def _in_url(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
-def _run(db: str, descriptor: int, workers: int) -> None:
+def _run(db: str, descriptor: int, workers: int, settings: Settings) -> None:
     """Hand over to gunicorn, which closes the socket."""
     from gunicorn.app.base import BaseApplication
 
@@ -102,6 +115,6 @@ def _run(db: str, descriptor: int, workers: int) -> None:
         def load(self) -> Flask:
             from crosswind.web import create_app
 
-            return create_app(db)
+            return create_app(db, settings)
 
     Server().run()

@@ -11,7 +11,7 @@ from crosswind.db.connection import open_database
 from crosswind.web import api, assets, compression, database, errors, filters, identity, pages, security
 from crosswind.web.identity import Settings
 
-__all__ = ["create_app"]
+__all__ = ["build_app", "create_app"]
 
 
 def create_app(db_url: str, settings: Settings | None = None) -> Flask:
@@ -25,7 +25,7 @@ def create_app(db_url: str, settings: Settings | None = None) -> Flask:
 
 
 def build_app(engine: Engine, settings: Settings) -> Flask:
-    """The application over an open engine."""
+    """The application over an open engine. Raises SettingsError or OSError as create_app."""
     # Flask cannot derive a folder for instance files from a namespace package; none is used.
     app = Flask(__name__, instance_path=str(Path(__file__).parent))
     app.config.update(TEMPLATES_AUTO_RELOAD=False, MAX_CONTENT_LENGTH=64 * 1024)

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 
@@ -67,3 +68,33 @@ def test_wrong_usage_is_2(site: Site) -> None:
     done = subprocess.run([*SERVE, "--db", site.url, "--port", "99999"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "Usage" in done.stderr
+
+
+def test_wrong_settings_are_one_line(site: Site, tmp_path) -> None:
+    config = tmp_path / "crosswind.toml"
+    config.write_text(
+        'public_url = "https://x"\n[proxy]\ntrusted = ["10.0.0.1"]\nheader = "X"\nsecret_file = "/no/such"\n'
+    )
+    assert "/no/such" in failure("--db", site.url, "--config", str(config))
+    config.write_text("[proxy]\n")
+    assert "proxy.trusted: is missing" in failure("--db", site.url, "--config", str(config))
+    assert "No such file" in failure("--db", site.url, "--config", str(tmp_path / "none.toml"))
+
+
+def test_behind_a_proxy_nobody_is_somebody(site: Site, tmp_path) -> None:
+    """The settings reach every worker, and so does the key of the sessions."""
+    config = tmp_path / "crosswind.toml"
+    config.write_text('public_url = "http://localhost"\n[proxy]\ntrusted = ["127.0.0.1"]\nheader = "X-Remote-User"\n')
+    command = [*SERVE, "--db", site.url, "--port", "0", "--workers", "2", "--config", str(config)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        url = re.search(r"http://\S+/", process.stdout.readline())[0]
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(url, timeout=30)
+        cookie = None
+        for _ in range(8):
+            headers = {"X-Remote-User": "alice"} | ({"Cookie": cookie} if cookie else {})
+            with urllib.request.urlopen(urllib.request.Request(f"{url}tokens", headers=headers), timeout=30) as answer:
+                assert not (cookie and answer.headers["Set-Cookie"]), "a worker did not know the other's session"
+                cookie = cookie or answer.headers["Set-Cookie"].partition(";")[0]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
