@@ -25,8 +25,8 @@ from crosswind.db.names import batches
 from crosswind.db.resources import NOWHERE, Place, Placement
 
 __all__ = [
-    "TopologyRow", "held_placement", "latest_topology", "new_placement", "paths_of_job", "place_of_job",
-    "store_topology", "switch_paths",
+    "TopologyRow", "held_placement", "latest_topology", "new_placement", "paths_of_jobs",
+    "place_of_job", "store_topology", "switch_paths",
 ]  # fmt: skip
 
 
@@ -110,10 +110,22 @@ def place_of_job(conn: Connection, job_key: int, hosts: Collection[str]) -> Plac
     return NOWHERE if row is None else held_placement(conn, row.topology_id, row.partition, hosts).place
 
 
-def paths_of_job(conn: Connection, job_key: int, hosts: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """As switch_paths, by the version of the topology under which a job was loaded."""
-    row = _row_of_job(conn, job_key)
-    return {} if row is None else switch_paths(conn, row.topology_id, hosts)
+def paths_of_jobs(conn: Connection, hosts: Mapping[int, Collection[str]]) -> dict[int, dict[str, tuple[str, ...]]]:
+    """By job as switch_paths, by the versions under which the jobs were loaded. hosts: of each job, by its key."""
+    j = schema.job.c
+    versions: dict[int, int] = {}
+    for keys in batches(sorted(hosts)):
+        query = select(j.key, j.topology_id).where(j.key.in_(keys), j.topology_id.is_not(None))
+        versions |= {row.key: row.topology_id for row in conn.execute(query)}
+    known = {
+        version: switch_paths(conn, version, {h for key, v in versions.items() if v == version for h in hosts[key]})
+        for version in set(versions.values())
+    }
+    return {
+        key: {host: paths[host] for host in some if host in paths}
+        for key, some in hosts.items()
+        for paths in (known.get(versions.get(key, -1), {}),)
+    }
 
 
 def _row_of_job(conn: Connection, job_key: int) -> Row[Any] | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crosswind.tools.database import db_option
+from crosswind.tools.moments import Time
 from crosswind.tools.output import one_line, print_json, print_table, si, step
 from crosswind.tools.topology import store_topology_file
 
@@ -34,20 +35,6 @@ class _Age(click.ParamType):
         if match is None:
             self.fail(f"{value} is no length of time: write 90d (or h, w, y)", param, ctx)
         return int(match[1]) * _UNITS_S[match[2]] * 10**9
-
-
-class _Time(click.ParamType):
-    """A time of UTC such as 2026-11-21T08:00, in ns since 1970."""
-
-    name = "time"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parse it; wrong usage otherwise."""
-        try:
-            at = datetime.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"{value} is no time: write 2026-11-21T08:00 (UTC)", param, ctx)
-        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()) * 10**9
 
 
 @click.group("db")
@@ -184,8 +171,8 @@ def topology_command(file: Path, cluster: str, db: str) -> None:
 
 @db_command.command("event")
 @click.argument("kind", required=False)
-@click.option("--from", "start_ns", type=_Time(), help="Begin, UTC: 2026-11-21T08:00.")
-@click.option("--to", "end_ns", type=_Time(), help="End; left out: it has not ended.")
+@click.option("--from", "start_ns", type=Time(), help="Begin, UTC: 2026-11-21T08:00.")
+@click.option("--to", "end_ns", type=Time(), help="End; left out: it has not ended.")
 @click.option("--place", default="", help="Node or resource; left out: the whole cluster.")
 @click.option("--cluster", default="", help="Cluster, where several share the database.")
 @click.option("--note", default="", help="A line of text.")

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from crosswind.analysis.lookup import (
+    Load,
+    NodeLoad,
+    Role,
+    Suspect,
+    Suspicion,
     metrics_of_loads,
     metrics_of_progress,
     progress_loss,
     rank_suspects,
+    rises,
     suspects_of,
 )
 from crosswind.db import resources
-from crosswind.db.loads import loads_beside
+from crosswind.db.loads import JobLoad, keys_in_scope, loads_beside
 from crosswind.db.queries import JobRow
+from crosswind.db.scope import JobScope
 from crosswind.web.jobdata import read_frames, read_loss
+from crosswind.web.lookup_answer import Line, Lookup
+from crosswind.web.lookup_nodes import read_node_suspects
 
-__all__ = ["MAX_LINES", "Line", "Lookup", "read_lookup", "step_name"]
+__all__ = ["MAX_LINES", "Sight", "read_lookup", "read_victim_loss"]
 
 MAX_LINES = 200  # the rest of a list is chance
 _NOTHING_LOST = "The estimate found no lost time, so there is nothing to look up."
@@ -31,103 +39,69 @@ _NOBODY = "No other profiled job used a resource of this job while it ran."
 _NOT_READ = "The jobs beside this one could not be read: their slices were pruned, or are too many."
 _TOO_FEW = "The jobs beside this one shared too few slices with it to tell chance from cause."
 
-
-@dataclass(frozen=True)
-class Line:
-    """One load beside the job. effect: share of the loss that goes with it; lag_s: by which the loss follows it."""
-
-    job: JobRow
-    resource: str
-    load: str
-    found: bool
-    effect: float
-    rho: float
-    lag_s: float
-    p: float
-    q: float
+Floats = NDArray[np.float64]
+Withheld = Callable[[Sequence[str], int, int, int], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
-class Lookup:
-    """loss: what the job was judged by, in words. lines: findings first. why_not: why there are no lines, or empty.
-
-    tested: how many loads were tested. left_out: jobs beside it that were not read. repeats: whether it was held up in
-    enough separate stretches to tell.
+class Sight:
+    """What whoever asks may see. scope: whose jobs have a name. withheld: in which slices the sum over the others on
+    these resources is not shown, by the first slice, their number and length: bool [slice]; None: in none.
+    least: the number of jobs of others is not told below it.
     """
 
-    loss: str
-    lines: tuple[Line, ...]
-    tested: int
-    left_out: int
-    repeats: bool
-    why_not: str
-
-    @property
-    def sentence(self) -> str:
-        """The answer in one sentence."""
-        if self.why_not:
-            return self.why_not
-        found = [line for line in self.lines if line.found]
-        if not self.repeats:
-            return "It was held up in too few separate stretches to tell cause from chance; the most likely are first."
-        if not found:
-            return f"None of the {self.tested} loads beside this job rose with its {self.loss} more than by chance."
-        first = found[0]
-        what = f"{first.load[0].upper()}{first.load[1:]} on {first.resource} by job {step_name(first.job)}"
-        others = f"; so did {len(found) - 1} more loads" if len(found) > 1 else ""
-        return f"{what} rose with {100 * first.effect:.0f} % of this job's {self.loss}{others}."
-
-    def to_json(self) -> dict[str, Any]:
-        """The document of `crosswind lookup --json` and of the API."""
-        return {
-            "sentence": self.sentence,
-            "loss": self.loss,
-            "tested": self.tested,
-            "repeats": self.repeats,
-            "jobs_left_out": self.left_out,
-            "suspects": [_line_json(line) for line in self.lines],
-        }
+    scope: JobScope = JobScope.EVERYTHING
+    withheld: Withheld | None = None
+    least: int = 0
 
 
-def read_lookup(conn: Connection, job: JobRow) -> Lookup:
-    """Test every load beside the job against when it lost time."""
-    loss_name, loss, why_not = _loss(conn, job)
+@dataclass(frozen=True)
+class _Source:
+    """What a suspect is. kind: job, together (all other jobs), node, server. told_by: how it is measured."""
+
+    kind: str
+    told_by: Load | NodeLoad
+    job: JobRow | None = None
+
+
+_Suspects = list[Suspect[_Source]]
+
+
+def read_lookup(
+    conn: Connection,
+    job: JobRow,
+    *,
+    window: tuple[int, int] | None = None,
+    resource: str | None = None,
+    sight: Sight | None = None,
+) -> Lookup:
+    """Test everything beside the job against when it lost time.
+
+    window: [begin, end) of a stretch of the job's slices: what was higher in it than at other times comes first.
+    resource: only what loaded this one. The names of jobs that may not be seen, and what each of them did, are not in
+    the answer.
+    """
+    sight = sight or Sight()
+    loss_name, loss, why_not = read_victim_loss(conn, job)
     if loss is None:
-        return Lookup(loss_name, (), 0, 0, True, why_not)
+        return Lookup(loss_name, None, (), 0, 0, True, why_not, window, resource, ())
     beside = loads_beside(conn, job, metrics_of_loads())
-    suspects = [
-        suspect
-        for load in beside.loads
-        for suspect in suspects_of(load.job, load.resource, resources.split(load.resource)[0], load.values)
-    ]
+    suspects: _Suspects = [*_of_jobs(beside.loads), *_together(beside.loads), *_of_nodes(conn, job)]
+    names = tuple(dict.fromkeys(s.resource for s in suspects))
+    suspects = [s for s in suspects if resource in (None, s.resource)]
     ranking = rank_suspects(loss, suspects)
-    lines = tuple(
-        Line(
-            job=line.suspect.key[0],
-            resource=line.suspect.resource,
-            load=line.suspect.key[1].title,
-            found=line.found,
-            effect=line.effect,
-            rho=line.rho,
-            lag_s=line.lag * job.slice_ns / 1e9,
-            p=line.p,
-            q=line.q,
-        )
-        for line in ranking.lines[:MAX_LINES]
-    )
+    lines = [_line(suspicion, job.slice_ns) for suspicion in ranking.lines]
+    if window is not None:
+        lines = _by_stretch(lines, window)
+    lines = _as_seen(conn, job, lines[:MAX_LINES], sight)
     why_not = _why_no_lines(lines, suspects, beside.left_out)
-    return Lookup(loss_name, lines, len(ranking.lines), beside.left_out, ranking.repeats, why_not)
+    tested = len(ranking.lines)
+    return Lookup(
+        loss_name, loss, tuple(lines), tested, beside.left_out, ranking.repeats, why_not, window, resource, names
+    )
 
 
-def _why_no_lines(lines: Sequence[Line], suspects: Sequence[object], left_out: int) -> str:
-    if lines:
-        return ""
-    if left_out and not suspects:
-        return _NOT_READ
-    return _TOO_FEW if suspects else _NOBODY
-
-
-def _loss(conn: Connection, job: JobRow) -> tuple[str, NDArray[np.float64] | None, str]:
+def read_victim_loss(conn: Connection, job: JobRow) -> tuple[str, Floats | None, str]:
     """What the job is judged by, its loss per slice, and why there is none. An estimate that cannot tell is none."""
     stored = read_loss(conn, job)
     if stored.per_slice_s is not None and (job.estimate or {}).get("interference_pct") is not None:
@@ -138,21 +112,94 @@ def _loss(conn: Connection, job: JobRow) -> tuple[str, NDArray[np.float64] | Non
     return (f"fall in {found[0]}", found[1], "") if found else ("progress", None, _NO_PROGRESS)
 
 
-def step_name(job: JobRow) -> str:
-    """A job step as people write it."""
-    return f"{job.job_id}.{job.step}" if job.step else job.job_id
+def _of_jobs(loads: Sequence[JobLoad]) -> Iterator[Suspect[_Source]]:
+    """Each load of each job beside it."""
+    for load in loads:
+        kind = resources.split(load.resource)[0]
+        for suspect in suspects_of(load.job, load.resource, kind, load.values):
+            yield Suspect(_Source("job", suspect.key[1], load.job), load.resource, suspect.load)
 
 
-def _line_json(line: Line) -> dict[str, Any]:
-    numbers = {name: float(getattr(line, name)) for name in ("effect", "rho", "lag_s", "p", "q")}
-    return {
-        "job_key": line.job.key,
-        "job_id": line.job.job_id,
-        "step": line.job.step,
-        "user": line.job.user,
-        "command": line.job.command,
-        "resource": line.resource,
-        "load": line.load,
-        "found": line.found,
-        **numbers,
-    }
+def _together(loads: Sequence[JobLoad]) -> Iterator[Suspect[_Source]]:
+    """What they did on each resource all together, where there were several."""
+    sums: dict[tuple[str, Load], Floats] = {}
+    jobs: dict[tuple[str, Load], int] = {}
+    for suspect in _of_jobs(loads):
+        told_by = suspect.key.told_by
+        assert isinstance(told_by, Load)  # noqa: S101  (of jobs they all are)
+        at = (suspect.resource, told_by)
+        sums[at] = sums[at] + suspect.load if at in sums else suspect.load
+        jobs[at] = jobs.get(at, 0) + 1
+    for (resource, told_by), total in sums.items():
+        if jobs[resource, told_by] > 1:
+            yield Suspect(_Source("together", told_by), resource, total, Role.SUM)
+
+
+def _of_nodes(conn: Connection, job: JobRow) -> Iterator[Suspect[_Source]]:
+    """What the job's nodes and the servers of its file systems tell."""
+    for kind, suspect in read_node_suspects(conn, job):
+        yield Suspect(_Source(kind, suspect.key), suspect.resource, suspect.load, suspect.role)
+
+
+def _line(found: Suspicion[_Source], slice_ns: int) -> Line:
+    source = found.suspect.key
+    told_by = source.told_by
+    return Line(
+        kind=source.kind,
+        job=source.job,
+        resource=found.suspect.resource,
+        load=told_by.title,
+        is_sign=found.suspect.role is Role.SIGN,
+        unit=told_by.unit,
+        found=found.found,
+        effect=found.effect,
+        rho=found.rho,
+        lag_s=found.lag * slice_ns / 1e9,
+        p=found.p,
+        q=found.q,
+        values=found.suspect.load * _per_second(told_by, slice_ns),
+    )
+
+
+def _per_second(told_by: Load | NodeLoad, slice_ns: int) -> float:
+    """From what a slice counted to the unit that is shown."""
+    if isinstance(told_by, NodeLoad) and (told_by.gauge or told_by.per):
+        return -1.0 if told_by.falls else 1.0
+    return 1 / slice_ns if told_by.unit in ("share", "processors") else 1e9 / slice_ns
+
+
+def _by_stretch(lines: list[Line], window: tuple[int, int]) -> list[Line]:
+    """What was higher in a stretch than at other times first: of those findings of the whole run, then the rest."""
+    if not lines:
+        return lines
+    rise = rises(np.array([line.values for line in lines]), *window)
+    said = [
+        replace(line, during=float(rise.during[i]), usual=float(rise.usual[i]), p_then=float(rise.p[i]))
+        for i, line in enumerate(lines)
+        if not np.isnan(rise.p[i])
+    ]
+    return sorted(said, key=lambda line: (not line.rose, not (line.found and line.rose), line.is_sign, line.p_then))
+
+
+def _as_seen(conn: Connection, job: JobRow, lines: Sequence[Line], sight: Sight) -> list[Line]:
+    """The lines without what must not be seen: no name and no course of a job out of scope, no sum of too few."""
+    known = keys_in_scope(conn, sight.scope, {line.job.key for line in lines if line.job})
+    seen = []
+    for line in lines:
+        if line.kind == "job" and line.job and line.job.key not in known:
+            seen.append(replace(line, kind="hidden", job=None, values=None, during=None, usual=None))
+        elif line.kind == "together" and line.values is not None and sight.withheld is not None:
+            hidden = sight.withheld([line.resource], job.first_slice, job.n_slices, job.slice_ns)
+            during, usual = (None, None) if hidden.any() else (line.during, line.usual)
+            seen.append(replace(line, values=np.where(hidden, np.nan, line.values), during=during, usual=usual))
+        else:
+            seen.append(line)
+    return seen
+
+
+def _why_no_lines(lines: Sequence[Line], suspects: Sequence[object], left_out: int) -> str:
+    if lines:
+        return ""
+    if left_out and not suspects:
+        return _NOT_READ
+    return _TOO_FEW if suspects else _NOBODY

@@ -4,7 +4,8 @@ Rank correlation (C. Spearman 1904) between the victim's loss and each suspect's
 Chance is what the same loss does when its stretches stand at other times: the stationary bootstrap (D. N. Politis and
 J. P. Romano, The stationary bootstrap, JASA 89, 1994) draws blocks of random length from the loss, so that surrogates
 have its distribution and its short-range dependence, but neither its times nor a period. The largest correlation over
-the lags is taken in the surrogates too, so that looking at several lags earns nothing.
+the lags is taken in the surrogates too, so that looking at several lags earns nothing. For a suspect that chance has
+matched often enough no more is drawn (J. Besag and P. Clifford, Sequential Monte Carlo p-values, Biometrika 78, 1991).
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ LAGS: tuple[int, ...] = (0, 1, 2)  # slices by which the loss may follow the loa
 SURROGATES = 3999
 LEAST_SLICES = 20  # that victim and suspect share
 LEAST_STRETCHES = 5  # of a loss that remembers itself for long: with fewer, one coincidence looks like many
+ENOUGH = 40  # matches by chance after which a suspect's p is known well enough
 _MOST_IN_A_BLOCK = 0.1  # of the run: mean length of a block
-_BATCH_VALUES = 1 << 22  # of surrogates at a time: 32 MB
+_BATCH_VALUES = 1 << 20  # of surrogates at a time: 8 MB
 
 Floats = NDArray[np.float64]
 
@@ -35,9 +37,10 @@ class Association:
     """Per suspect, each [suspect]; NaN (lag: 0) where too few slices are shared or one of the two never changes.
 
     rho: the rank correlation at the best lag, -1 to 1. lag: slices by which the loss follows the load there. p: how
-    often chance does as well, from 1 / (surrogates + 1) to 1. loss_when_high, loss_when_low: mean loss in the slices
-    where the suspect's load (at that lag) is above its mean, and in the others; in the unit of the loss. slices_high:
-    how many of the former there are. repeats: whether the loss came in enough stretches for p to mean anything.
+    often chance does as well, from 1 / (surrogates + 1) to 1; 1 where rho is not above 0. loss_when_high,
+    loss_when_low: mean loss in the slices where the suspect's load (at that lag) is above its mean, and in the others;
+    in the unit of the loss. slices_high: how many of the former there are. repeats: whether the loss came in
+    enough stretches for p to mean anything.
     """
 
     rho: Floats
@@ -99,9 +102,19 @@ class _Shifted:
     @classmethod
     def of(cls, loads: Floats, at: NDArray[np.intp]) -> _Shifted:
         """The loads in slices ``at``; unknown before the first."""
-        values = np.where(at >= 0, loads[:, np.maximum(at, 0)], np.nan)
-        known = ~np.isnan(values)
-        return cls(np.where(known, rankdata(values, axis=1, nan_policy="omit"), 0.0), known.astype(np.float64))
+        values = loads[:, np.maximum(at, 0)]
+        known = ~np.isnan(values) & (at >= 0)
+        ranks = np.zeros(values.shape)
+        begin = int(np.count_nonzero(at < 0))
+        whole = known[:, begin:].all(axis=1)
+        ranks[whole, begin:] = rankdata(values[whole, begin:], axis=1)
+        for row in np.flatnonzero(~whole):
+            ranks[row, known[row]] = rankdata(values[row, known[row]])
+        return cls(ranks, known.astype(np.float64))
+
+    def only(self, suspects: NDArray[np.intp]) -> _Shifted:
+        """Of some suspects."""
+        return _Shifted(self.ranks[suspects], self.weights[suspects])
 
     def correlation(self, victims: Floats) -> Floats:
         """With each row of victims [row, slice], over the known slices: [suspect, row]; NaN where too few are known or
@@ -109,7 +122,11 @@ class _Shifted:
         """
         count = self.weights.sum(axis=1)[:, None]
         x, xx = self.ranks.sum(axis=1)[:, None], (self.ranks**2).sum(axis=1)[:, None]
-        y, yy, xy = self.weights @ victims.T, self.weights @ (victims**2).T, self.ranks @ victims.T
+        gaps = np.flatnonzero((self.weights == 0).any(axis=0))  # few: the first slices of a lag
+        missing, there = 1 - self.weights[:, gaps], victims[:, gaps].T
+        y = victims.sum(axis=1) - missing @ there
+        yy = (victims**2).sum(axis=1) - missing @ there**2
+        xy = self.ranks @ victims.T
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = (xx - x**2 / count) * (yy - y**2 / count)
             rho = (xy - x * y / count) / np.sqrt(spread)
@@ -127,13 +144,18 @@ def _p_values(
     rho: Floats, ranks: Floats, shifted: Sequence[_Shifted], block: float, surrogates: int, seed: int
 ) -> Floats:
     """How often chance does as well, [suspect]. ranks: of the victim."""
-    as_well = np.zeros(rho.size, dtype=np.int64)
-    for drawn in _surrogates(ranks, block, surrogates, np.random.default_rng(seed)):
-        chance = shifted[0].correlation(drawn)
-        for each in shifted[1:]:
-            chance = np.fmax(chance, each.correlation(drawn))
-        as_well += np.count_nonzero(chance >= rho[:, None], axis=1)
-    return (1 + as_well) / (surrogates + 1)
+    as_well, drawn = np.zeros((2, rho.size), dtype=np.int64)
+    open_ = np.flatnonzero(rho > 0)
+    for loss in _surrogates(ranks, block, surrogates, np.random.default_rng(seed)):
+        chance = np.full((open_.size, loss.shape[0]), np.nan)
+        for each in shifted:
+            chance = np.fmax(chance, each.only(open_).correlation(loss))
+        as_well[open_] += np.count_nonzero(chance >= rho[open_, None], axis=1)
+        drawn[open_] += loss.shape[0]
+        open_ = open_[as_well[open_] < ENOUGH]
+        if not open_.size:
+            break
+    return (1 + as_well) / (1 + drawn)
 
 
 def _surrogates(ranks: Floats, block: float, n: int, random: np.random.Generator) -> Iterator[Floats]:
@@ -143,11 +165,12 @@ def _surrogates(ranks: Floats, block: float, n: int, random: np.random.Generator
     batch = max(1, _BATCH_VALUES // size)
     for done in range(0, n, batch):
         shape = (min(batch, n - done), ranks.size)
-        starts = random.random(shape) < 1 / block
+        starts = random.random(shape, dtype=np.float32) < 1 / block
         starts[:, :1] = True
-        origin = random.integers(0, size, shape)
-        begin = np.maximum.accumulate(np.where(starts, position, 0), axis=1)  # of the block that a slice is in
-        yield ranks[(np.take_along_axis(origin, begin, axis=1) + position - begin) % size]
+        row, begin = np.nonzero(starts)
+        shift = random.integers(0, size, row.size) - begin  # of a block: from its slices to those it is taken from
+        length = np.diff(row * size + begin, append=shape[0] * size)
+        yield ranks[(np.repeat(shift, length).reshape(shape) + position) % size]
 
 
 def _block_length(ranks: Floats) -> float:

@@ -26,6 +26,7 @@ class Load:
 
     title: str
     metrics: tuple[str, ...]
+    unit: str = "B/s"
 
 
 def _files(place: str) -> tuple[Load, ...]:
@@ -34,18 +35,20 @@ def _files(place: str) -> tuple[Load, ...]:
     return (
         Load("bytes written", tuple(f"{layer}_{place}_write_bytes" for layer in layers)),
         Load("bytes read", tuple(f"{layer}_{place}_read_bytes" for layer in layers)),
-        Load("metadata calls", (f"posix_{place}_meta_calls",)),
-        Load("flushes to disk", (f"posix_{place}_sync_calls",)),
+        Load("metadata calls", (f"posix_{place}_meta_calls",), "1/s"),
+        Load("flushes to disk", (f"posix_{place}_sync_calls",), "1/s"),
     )
 
 
 _SENT = ("mpi_p2p", "mpi_coll_one_to_all", "mpi_coll_all_to_one", "mpi_coll_all_to_all", "mpi_rma")
+_TRAFFIC = (Load("bytes sent by MPI", tuple(f"{group}_bytes_out" for group in _SENT)),)
 LOADS: dict[str, tuple[Load, ...]] = {
     "fs:net": _files("net"),
     "fs:disk": _files("disk"),
-    "net": (Load("bytes sent by MPI", tuple(f"{group}_bytes_out" for group in _SENT)),),
-    "mem": (Load("page faults with I/O", ("faults_major",)),),
-    "cpu": (Load("processors in use", ("cpu_time",)),),
+    "net": _TRAFFIC,
+    "net:switch": _TRAFFIC,
+    "mem": (Load("page faults with I/O", ("faults_major",), "1/s"),),
+    "cpu": (Load("processors in use", ("cpu_time",), "processors"),),
 }
 _PROGRESS = ("coll_calls", "p2p_calls", "write_net", "write_disk", "read_net", "read_disk")
 _PRESENT = 0.5  # of the slices in which a series must move to tell progress

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from crosswind.analysis.errors import InputError
 from crosswind.analysis.lookup.association import SURROGATES, Association, associate
 from crosswind.analysis.lookup.discovery import false_discovery_rate
 
-__all__ = ["Ranking", "Suspect", "Suspicion", "rank_suspects"]
+__all__ = ["Ranking", "Role", "Suspect", "Suspicion", "coarse_slices", "rank_suspects"]
 
 RATE = 0.03  # false discoveries that a list may hold
 LEAST_SHARE = 0.02  # of the victim's loss: what explains less is no finding, however certain
@@ -22,6 +23,17 @@ MOST_SLICES = 2000  # of a victim: longer ones are looked at in coarser slices
 MOST_SURROGATES = 1 << 16
 
 K = TypeVar("K")
+
+
+class Role(Enum):
+    """What a series is to a victim, in the order of a list. LOAD: one job's work, which may be the cause. SUM: that of
+    many, such as a server's traffic. SIGN: what a node or server felt, such as time that it waited; it names the
+    resource, not who loaded it, and the victim itself may have made it.
+    """
+
+    LOAD = 0
+    SUM = 1
+    SIGN = 2
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,7 @@ class Suspect(Generic[K]):
     key: K
     resource: str
     load: NDArray[np.float64]
+    role: Role = Role.LOAD
 
 
 @dataclass(frozen=True)
@@ -57,8 +70,8 @@ class Suspicion(Generic[K]):
 
 @dataclass(frozen=True)
 class Ranking(Generic[K]):
-    """The list: findings first, by rank correlation, then the rest by p. repeats: whether the victim lost time in
-    enough separate stretches for anything to be found.
+    """The list: findings first, by rank correlation, then the rest by p; in both by role. repeats: whether
+    the victim lost time in enough separate stretches for anything to be found.
     """
 
     lines: tuple[Suspicion[K], ...]
@@ -76,7 +89,7 @@ def rank_suspects(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]], *, 
         return Ranking((), True)
     if any(s.load.shape != loss.shape for s in suspects):
         raise InputError("a load must have the slices of the loss")
-    width = max(1, -(-loss.size // MOST_SLICES))
+    width = coarse_slices(loss.size)
     coarse = _coarser(loss, width)
     surrogates = min(max(SURROGATES, math.ceil(2 * len(suspects) / RATE)), MOST_SURROGATES)
     tested = associate(coarse, np.array([_coarser(s.load, width) for s in suspects]), surrogates=surrogates, seed=seed)
@@ -95,8 +108,18 @@ def rank_suspects(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]], *, 
         for i, suspect in enumerate(suspects)
         if not np.isnan(tested.p[i])
     ]
-    lines.sort(key=lambda line: (not line.found, -line.rho if line.found else line.p, -line.effect))
+    lines.sort(key=_place_in_list)
     return Ranking(tuple(lines), tested.repeats)
+
+
+def _place_in_list(line: Suspicion[K]) -> tuple[bool, int, float, float]:
+    """Sums that a cause is part of, and signs of it, go with the loss as closely as it does: they stand behind it."""
+    return not line.found, line.suspect.role.value, -line.rho if line.found else line.p, -line.effect
+
+
+def coarse_slices(n_slices: int) -> int:
+    """How many slices of a victim of so many are looked at as one."""
+    return max(1, -(-n_slices // MOST_SLICES))
 
 
 def _coarser(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:

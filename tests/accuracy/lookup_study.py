@@ -9,20 +9,16 @@ import argparse
 
 import numpy as np
 
-from crosswind.analysis.lookup import Ranking, Suspect, rank_suspects
+from crosswind.analysis.lookup import Suspect, rank_suspects
 from support.contention import SLICES, system
 
 FIRST_SEED = 60_000
 
 
-def ranking(loss: np.ndarray, loads: np.ndarray) -> Ranking[int]:
-    return rank_suspects(loss, [Suspect(j, "scratch", load) for j, load in enumerate(loads)])
-
-
 def with_culprit(seed: int) -> tuple[bool, bool]:
     """Whether the planted culprit is first, and whether it is called found."""
     made = system(seed, culprit=True)
-    first = ranking(made.loss, made.loads).lines[0]
+    first = rank_suspects(made.loss, made.suspects()).lines[0]
     named = first.suspect.key == made.culprit
     return named, named and first.found
 
@@ -30,7 +26,7 @@ def with_culprit(seed: int) -> tuple[bool, bool]:
 def without_culprit(seed: int) -> bool:
     """Whether somebody is accused."""
     made = system(seed, culprit=False)
-    return any(line.found for line in ranking(made.loss, made.loads).lines)
+    return any(line.found for line in rank_suspects(made.loss, made.suspects()).lines)
 
 
 def held_up_once(seed: int) -> bool:
@@ -42,7 +38,7 @@ def held_up_once(seed: int) -> bool:
     loss = ((at >= begin) & (at < begin + width)) + random.choice([0.05, 0.3]) * random.random(SLICES)
     jobs = random.integers(0, 600, (50, 2))
     loads = np.array([((at >= start) & (at < start + length)).astype(float) for start, length in jobs])
-    return any(line.found for line in ranking(loss, loads).lines)
+    return any(line.found for line in rank_suspects(loss, [Suspect(j, "fs", x) for j, x in enumerate(loads)]).lines)
 
 
 def main() -> None:

@@ -6,8 +6,10 @@ import pytest
 from crosswind.db import load_profile, loads, reading
 from crosswind.db.queries import find_jobs
 from crosswind.db.retention import prune_detail
+from crosswind.db.topology import store_topology
 from support.profiles import FIRST_SLICE, make_profile
 
+NET = ("mpi_p2p_bytes_out",)
 METRICS = {"fs:disk": ("posix_disk_write_bytes",), "net": ("mpi_p2p_bytes_out",)}
 RATES = {"posix_disk_write_bytes": 1e6, "mpi_p2p_bytes_out": 2e6, "cpu_time": 9e8}
 
@@ -18,13 +20,13 @@ def store(engine, **what):
     return profile
 
 
-def beside(engine, job_id):
+def beside(engine, job_id, metrics=METRICS):
     with reading(engine) as conn:
-        return loads.loads_beside(conn, find_jobs(conn, job_id)[0], METRICS)
+        return loads.loads_beside(conn, find_jobs(conn, job_id)[0], metrics)
 
 
 def test_loads_are_what_the_neighbour_did_on_the_shared_resource(engine):
-    store(engine, job_id="1", hosts=("a",))
+    store(engine, job_id="1", hosts=("a", "c"))
     other = store(engine, job_id="2", hosts=("a", "b"), first_slice=FIRST_SLICE + 4, uid=7)
     found = {load.resource: load for load in beside(engine, "1").loads}
     assert set(found) == {"fs:disk@a", "net"}
@@ -42,9 +44,49 @@ def test_jobs_elsewhere_or_at_another_time_are_no_neighbours(engine):
     assert beside(engine, "1").loads == ()
 
 
+def test_a_job_on_one_node_meets_nobody_on_the_network(engine):
+    store(engine, job_id="1", hosts=("a",))
+    store(engine, job_id="2", hosts=("a", "b"))
+    assert {load.resource for load in beside(engine, "1").loads} == {"fs:disk@a"}
+    assert {load.resource for load in beside(engine, "2").loads} == {"fs:disk@a"}
+
+
+PATHS = {
+    "a": ("leaf1", "island", "top"), "b": ("leaf1", "island", "top"), "c": ("leaf2", "island", "top"),
+    "d": ("leaf3", "top"), "e": ("leaf3", "top"), "f": ("leaf4", "top"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        ("ab", "ab", {"net:switch@leaf1"}),  # what stays below one switch
+        ("ab", "de", set()),  # different switches, and neither leaves its own
+        ("ac", "de", set()),
+        ("ac", "df", set()),  # below island, and through top: no switch is common
+        ("ac", "bd", {"net", "net:switch@leaf1"}),
+        ("ad", "cf", {"net"}),
+        ("ad", "bc", {"net", "net:switch@leaf1"}),
+        ("ax", "de", {"net"}),  # where x is plugged in nobody knows
+    ],
+)
+def test_jobs_meet_on_the_switches_that_both_use(engine, one, other, shared):
+    store_topology(engine, PATHS)
+    first = store(engine, job_id="1", hosts=tuple(one), mpi="x")
+    second = store(engine, job_id="2", hosts=tuple(other), mpi="x", seed=4)
+    for job_id, profile in (("1", second), ("2", first)):
+        found = {load.resource: load for load in beside(engine, job_id, {"net": NET, "net:switch": NET}).loads}
+        assert set(found) == shared
+        for name, load in found.items():
+            below = [not name[10:] or PATHS.get(p.host, ("",))[0] == name[11:] for p in profile.processes]
+            np.testing.assert_array_equal(load.values[NET[0]], profile.slices[NET[0]][below].sum(axis=0), err_msg=name)
+
+
 def test_slices_of_another_length_keep_their_sum(engine):
-    store(engine, job_id="1")
-    other = store(engine, job_id="2", slice_ns=2_000_000_000, first_slice=2 * FIRST_SLICE + 3, n_slices=13)
+    store(engine, job_id="1", hosts=("a", "b"))
+    other = store(
+        engine, job_id="2", hosts=("a", "b"), slice_ns=2_000_000_000, first_slice=2 * FIRST_SLICE + 3, n_slices=13
+    )
     found = {load.resource: load for load in beside(engine, "1").loads}
     values = found["net"].values["mpi_p2p_bytes_out"]
     assert values.sum() == other.slices["mpi_p2p_bytes_out"].sum()
@@ -77,7 +119,7 @@ def test_large_and_pruned_jobs_are_counted_and_not_decoded(engine, monkeypatch: 
 
 
 def test_what_is_held_of_all_jobs_is_bounded(engine, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(loads, "MAX_HELD", 100)
+    monkeypatch.setattr(loads, "MAX_HELD", 50)
     store(engine, job_id="1")
     for number in range(5):
         store(engine, job_id=f"n{number}", first_slice=FIRST_SLICE + number)

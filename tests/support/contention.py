@@ -1,4 +1,6 @@
-"""Synthetic systems: fifty jobs on shared file systems, one victim, and maybe one culprit that is known."""
+"""Synthetic systems: fifty jobs that meet a victim on a file system and, some of them, below a switch; what the nodes
+of the victim felt; and maybe one culprit that is known.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +9,65 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.analysis.lookup import Role, Suspect
+
 SLICES = 900  # an hour
-FILE_SYSTEMS = ("scratch", "work")
+SWITCHES = 8  # of which the victim's nodes are below two
+SIGNS = 12  # what nodes tell; some of them feel what slows the victim down
 
 
 @dataclass(frozen=True)
 class System:
-    """loss: [slice], depth of the victim's dents. loads: [job, slice]. culprit: its job, -1: nobody."""
+    """loss: [slice], depth of the victim's dents. loads: [job, slice], on the file system that all share; traffic: the
+    same through the switch that the victim shares with the jobs `below` it, bool [job]. signs: [sign, slice], what the
+    victim's nodes tell. culprit: its job, -1: nobody.
+    """
 
     loss: NDArray[np.float64]
     rate: NDArray[np.float64]
     loads: NDArray[np.float64]
+    traffic: NDArray[np.float64]
+    below: NDArray[np.bool_]
+    signs: NDArray[np.float64]
     culprit: int
+
+    def suspects(self) -> list[Suspect[int]]:
+        """Everything that a lookup would test; the key is the job, or -2."""
+        return [
+            *(Suspect(j, "fs:net", load) for j, load in enumerate(self.loads)),
+            *(Suspect(int(j), "net:switch@leaf", self.traffic[j]) for j in np.flatnonzero(self.below)),
+            Suspect(-2, "fs:net", self.loads.sum(axis=0), Role.SUM),
+            Suspect(-2, "net:switch@leaf", self.traffic[self.below].sum(axis=0), Role.SUM),
+            *(Suspect(-2, "node", sign, Role.SIGN) for sign in self.signs),
+        ]
 
 
 def system(seed: int, *, culprit: bool, jobs: int = 50, slices: int = SLICES) -> System:
-    """Loads of many kinds; a culprit slows the victim down while it is busy, in the same slice and the one after."""
+    """Loads of many kinds; a culprit slows the victim down while it is busy on the file system or, where it is below a
+    switch of the victim, on the network: in the same slice and the one after.
+    """
     random = np.random.default_rng(seed)
-    loads = np.array([_load(random, slices) for _ in range(jobs)])
+    loads, traffic = (np.array([_load(random, slices) for _ in range(jobs)]) for _ in range(2))
+    below = random.random(jobs) < 2 / SWITCHES
     slowed = _own_dents(random, slices)
     chosen = -1
     if culprit:
-        busy = [j for j in range(jobs) if _is_bursty(loads[j])]
-        chosen = int(random.choice(busy))
-        push = loads[chosen] / loads[chosen].max()
+        ways = [(j, loads[j]) for j in range(jobs)] + [(int(j), traffic[j]) for j in np.flatnonzero(below)]
+        busy = [(j, load) for j, load in ways if _is_bursty(load)]
+        chosen, load = busy[int(random.integers(len(busy)))]
+        push = load / load.max()
         late = random.random() * 0.5
         push = (1 - late) * push + late * np.concatenate(([0.0], push[:-1]))
         slowed = slowed + random.uniform(0.15, 0.6) * push
     rate = 1000 * np.exp(random.normal(0, random.uniform(0.01, 0.05), slices)) * (1 - np.minimum(slowed, 0.95))
-    return System(loss=1 - rate / np.median(rate), rate=rate, loads=loads, culprit=chosen)
+    signs = np.array([_sign(random, slowed if culprit and i % 2 else np.zeros(slices)) for i in range(SIGNS)])
+    return System(1 - rate / np.median(rate), rate, loads, traffic, below, signs, chosen)
+
+
+def _sign(random: np.random.Generator, slowed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Something that a node tells: of its own, and some of what slows the victim down."""
+    own = _load(random, slowed.size)
+    return random.uniform(0, 0.5) * own / max(own.max(), 1.0) + random.uniform(0.5, 2) * slowed
 
 
 def _load(random: np.random.Generator, slices: int) -> NDArray[np.float64]:

@@ -1,28 +1,210 @@
-"""The lookup: what rose when a job lost time."""
+"""The lookup: what rose when a job lost time, whose time it may have cost, and what rose on a resource."""
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify, render_template
+import time
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
+from flask import Blueprint, Response, abort, jsonify, render_template
+from marshmallow import ValidationError, fields, validate
+from sqlalchemy import Connection
+
+from crosswind.db import bulk
+from crosswind.db.queries import JobRow
+from crosswind.web.arguments import arguments_or_400
 from crosswind.web.database import connection
+from crosswind.web.figures import SIZES, Axis
+from crosswind.web.identity import settings, viewer
+from crosswind.web.identity.privacy import withheld_slices, withheld_words
 from crosswind.web.joblookup import job_or_404
-from crosswind.web.lookup import read_lookup
+from crosswind.web.lookup import Sight, read_lookup
+from crosswind.web.lookup_answer import Lookup
+from crosswind.web.lookup_figure import load_figure, lookup_figure
+from crosswind.web.other_side import read_other_side
+from crosswind.web.palette import THEMES
+from crosswind.web.range_lookup import MAX_RANGE_NS, RangeLookup, loads_on, read_range
+from crosswind.web.schemas import Arguments
 
-__all__ = ["blueprint"]
+__all__ = ["NAV", "blueprint"]
+
+NAV = ("Lookup", "lookup.index", 40)
 
 blueprint = Blueprint("lookup", __name__)
+
+_LAST_MS = 4_000_000_000_000  # in the year 2096
+_HOUR_NS = 3600 * 10**9
+_RESOURCES = ("fs:net", "net")  # that the whole system shares: offered by name
+
+
+class Moment(fields.Field[int]):
+    """A time of UTC in ms since 1970, or written 2026-11-21T08:00."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:  # noqa: ANN401
+        text = str(value)[:40]
+        try:
+            if text.isdecimal():
+                moment = int(text)
+            else:
+                at = datetime.fromisoformat(text)
+                moment = int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+        except (ValueError, OverflowError):
+            raise ValidationError("Write a time of UTC such as 2026-11-21T08:00.") from None
+        if not 0 <= moment <= _LAST_MS:
+            raise ValidationError("That is no time of this century.")
+        return moment
+
+
+class LookupArguments(Arguments):
+    """A stretch of the job, a resource, and which line is drawn."""
+
+    from_ = Moment(data_key="from", allow_none=True, load_default=None)
+    to = Moment(allow_none=True, load_default=None)
+    resource = fields.String(load_default=None, validate=validate.Length(max=512))
+    show = fields.Integer(load_default=None, validate=validate.Range(0, 1000))
+
+
+class LookupFigureArguments(LookupArguments):
+    """The same, and how to draw it."""
+
+    theme = fields.String(load_default="light", validate=validate.OneOf(list(THEMES)))
+    size = fields.String(load_default="wide", validate=validate.OneOf(list(SIZES)))
+
+
+class RangeArguments(Arguments):
+    """A range of time, a resource, and which kind of load."""
+
+    from_ = Moment(data_key="from", allow_none=True, load_default=None)
+    to = Moment(allow_none=True, load_default=None)
+    resource = fields.String(load_default="fs:net", validate=validate.Length(max=512))
+    load = fields.String(load_default=None, validate=validate.Length(max=64))
+
+
+class RangeFigureArguments(RangeArguments):
+    """The same, and how to draw it."""
+
+    theme = fields.String(load_default="light", validate=validate.OneOf(list(THEMES)))
+    size = fields.String(load_default="wide", validate=validate.OneOf(list(SIZES)))
 
 
 @blueprint.get("/jobs/<int:key>/lookup")
 def page(key: int) -> str:
     """The ranked list of what ran beside a job."""
+    wanted = arguments_or_400(LookupArguments())
     conn = connection()
     job = job_or_404(conn, key)
-    return render_template("lookup.html", job=job, lookup=read_lookup(conn, job))
+    found = _lookup(conn, job, wanted)
+    return render_template(
+        "lookup.html",
+        job=job,
+        lookup=found,
+        wanted=wanted,
+        stretch=found.window and Axis(job.first_slice, job.n_slices, job.slice_ns),
+        chosen=found.chosen(wanted["show"]),
+        withheld=None if viewer().names_others else withheld_words(),
+    )
 
 
 @blueprint.get("/jobs/<int:key>/lookup.json")
 def document(key: int) -> Response:
     """The same as JSON."""
+    wanted = arguments_or_400(LookupArguments())
     conn = connection()
-    return jsonify(read_lookup(conn, job_or_404(conn, key)).to_json())
+    return jsonify(_lookup(conn, job_or_404(conn, key), wanted).to_json())
+
+
+@blueprint.get("/jobs/<int:key>/lookup/figure.json")
+def figure(key: int) -> Response:
+    """The job's dents over the chosen load, as plotly.js takes them."""
+    wanted = arguments_or_400(LookupFigureArguments())
+    conn = connection()
+    job = job_or_404(conn, key)
+    found = _lookup(conn, job, wanted)
+    chosen = found.chosen(wanted["show"])
+    return jsonify(lookup_figure(job, found, chosen, theme=wanted["theme"], size=wanted["size"]))
+
+
+@blueprint.get("/jobs/<int:key>/lookup/other-side.json")
+def other_side(key: int) -> Response:
+    """With how many others' lost time this job coincided; their names where they may be known."""
+    conn = connection()
+    return jsonify(read_other_side(conn, job_or_404(conn, key), viewer().scope).to_json())
+
+
+@blueprint.get("/lookup")
+def index() -> str:
+    """What rose on a resource in a range of time."""
+    wanted = arguments_or_400(RangeArguments())
+    found = _range(wanted)
+    return render_template(
+        "lookup_range.html",
+        found=found,
+        loads=tuple(loads_on(found.resource)),
+        resources=_RESOURCES,
+        wanted=wanted,
+        from_text=_minute(wanted["from_"]),
+        to_text=_minute(wanted["to"]),
+        withheld=None if viewer().names_others else withheld_words(),
+    )
+
+
+@blueprint.get("/lookup.json")
+def range_document() -> Response:
+    """The same as JSON."""
+    return jsonify(_range(arguments_or_400(RangeArguments())).to_json())
+
+
+@blueprint.get("/lookup/figure.json")
+def range_figure() -> Response:
+    """The load over the range, as plotly.js takes it."""
+    wanted = arguments_or_400(RangeFigureArguments())
+    found = _range(wanted)
+    title = f"All profiled jobs: {found.load.title} on {found.resource}"
+    return jsonify(
+        load_figure(title, found.load.unit, found.total, found.axis, theme=wanted["theme"], size=wanted["size"])
+    )
+
+
+def _lookup(conn: Connection, job: JobRow, wanted: dict[str, Any]) -> Lookup:
+    window, resource = _window(job, wanted), wanted["resource"] or None
+    return read_lookup(conn, job, window=window, resource=resource, sight=_sight(conn))
+
+
+def _sight(conn: Connection) -> Sight:
+    least = 0 if viewer().names_others else settings().privacy.background_jobs
+    return Sight(viewer().scope, partial(withheld_slices, conn), least)
+
+
+def _window(job: JobRow, wanted: dict[str, Any]) -> tuple[int, int] | None:
+    """The slices of the job that the times cover; None: no times, or none of its slices."""
+    if wanted["from_"] is None or wanted["to"] is None:
+        return None
+    begin = max(wanted["from_"] * 10**6 // job.slice_ns - job.first_slice, 0)
+    end = min(-(-wanted["to"] * 10**6 // job.slice_ns) - job.first_slice, job.n_slices)
+    return (begin, end) if begin < end and (begin, end) != (0, job.n_slices) else None
+
+
+def _minute(moment_ms: int) -> str:
+    """As `Moment` reads it; seconds are kept."""
+    return f"{datetime.fromtimestamp(moment_ms / 1000, UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def _range(wanted: dict[str, Any]) -> RangeLookup:
+    """The range that was asked for, by default the last hour in which a job ran; fills `wanted` in."""
+    conn = connection()
+    if wanted["from_"] is None or wanted["to"] is None:
+        span = bulk.time_span(conn)
+        end_ns = span.end_ns if span else time.time_ns()
+        wanted["from_"], wanted["to"] = (end_ns - _HOUR_NS) // 10**6, -(-end_ns // 10**6)
+    start_ns, end_ns = wanted["from_"] * 10**6, wanted["to"] * 10**6
+    if not start_ns < end_ns <= start_ns + MAX_RANGE_NS:
+        abort(400, description="A range ends after it begins, and within a day.")
+    try:
+        loads = loads_on(wanted["resource"])
+    except KeyError:
+        abort(400, description=f"No shared resource is named {wanted['resource'][:80]!r}.")
+    wanted["load"] = wanted["load"] or next(iter(loads))
+    if wanted["load"] not in loads:
+        abort(400, description=f"{wanted['resource'][:80]} has no such load: choose one of {', '.join(loads)}.")
+    return read_range(conn, wanted["resource"], loads[wanted["load"]], start_ns, end_ns, _sight(conn))

@@ -14,7 +14,7 @@ SYSTEMS = 40
 
 def _list(seed: int, *, culprit: bool, jobs: int = 50) -> tuple[int, tuple[Suspicion[int], ...]]:
     made = system(seed, culprit=culprit, jobs=jobs)
-    return made.culprit, rank_suspects(made.loss, [Suspect(j, "scratch", x) for j, x in enumerate(made.loads)]).lines
+    return made.culprit, rank_suspects(made.loss, made.suspects()).lines
 
 
 @pytest.mark.slow

@@ -1,0 +1,66 @@
+"""The other side: with how many other jobs' lost time did one job's load coincide, beyond chance?
+
+Every victim is tested as its own lookup would test it, with this one job as the only suspect. Most coincide with
+nothing, which a rank correlation alone tells; only the others are compared with chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.analysis.lookup.association import associate
+from crosswind.analysis.lookup.discovery import false_discovery_rate
+from crosswind.analysis.lookup.suspects import RATE, Suspect, Suspicion, rank_suspects
+
+__all__ = ["Coincidences", "coincidences"]
+
+LEAST_RHO = 0.1  # below it no victim is compared with chance
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Coincidences(Generic[V, K]):
+    """tested: how many victims could be. lines: those whose dents coincided with a load, the surest first, with the
+    load that fits best.
+    """
+
+    tested: int
+    lines: tuple[tuple[V, Suspicion[K]], ...]
+
+
+def coincidences(victims: Sequence[tuple[V, NDArray[np.float64], Sequence[Suspect[K]]]]) -> Coincidences[V, K]:
+    """Test each victim: whatever it is for the caller, its loss [slice], and the job's loads on its slices.
+
+    Of the victims in the list at most a share of RATE is expected to be chance (Benjamini and Hochberg over all that
+    were tested; those not compared with chance count with p = 1, a victim with several loads by its best p times their
+    number).
+    """
+    best: list[tuple[V, Suspicion[K] | None]] = []
+    for victim, loss, suspects in victims:
+        rho = associate(loss, np.array([s.load for s in suspects]), surrogates=0).rho if suspects else np.zeros(0)
+        if not np.isnan(rho).all():
+            likely = bool(np.nanmax(rho) >= LEAST_RHO)
+            best.append((victim, _best(loss, suspects) if likely else None))
+    p = np.array([1.0 if line is None else line.p for _, line in best])
+    q = false_discovery_rate(p)
+    found = [(q[i], victim, line) for i, (victim, line) in enumerate(best) if line is not None and q[i] <= RATE]
+    found.sort(key=lambda row: (row[0], -row[2].effect))
+    return Coincidences(len(best), tuple((victim, line) for _, victim, line in found))
+
+
+def _best(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]]) -> Suspicion[K] | None:
+    """The finding of a victim's own lookup that is surest, its p times the number of loads; None: there is none."""
+    found = [line for line in rank_suspects(loss, suspects).lines if line.found]
+    if not found:
+        return None
+    line = min(found, key=lambda each: each.p)
+    return Suspicion(
+        line.suspect, line.found, line.effect, line.rho, line.lag, min(1.0, line.p * len(suspects)), line.q
+    )

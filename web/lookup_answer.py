@@ -1,0 +1,181 @@
+"""The answer of a lookup: lines, sentences, JSON. Pure; whoever makes it leaves out what must not be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosswind.db.queries import JobRow
+
+__all__ = ["HIGHER_THEN", "Line", "Lookup", "step_name"]
+
+HIGHER_THEN = 0.05  # of the other stretches of that length may be as high
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series beside the job.
+
+    kind: job, hidden (a job whose name whoever asks may not know), together (all other jobs), node, server. effect:
+    share of the loss that goes with it; lag_s: by which the loss follows it. values: [slice], in `unit`, NaN where
+    unknown or withheld; None: not shown. Of a stretch: during, usual in `unit`; p_then: the share of other stretches
+    that are as high.
+    """
+
+    kind: str
+    job: JobRow | None
+    resource: str
+    load: str
+    is_sign: bool
+    unit: str
+    found: bool
+    effect: float
+    rho: float
+    lag_s: float
+    p: float
+    q: float
+    values: Floats | None = None
+    during: float | None = None
+    usual: float | None = None
+    p_then: float | None = None
+
+    @property
+    def who(self) -> str:
+        """Whose it is, in words."""
+        if self.job is not None:
+            return f"job {step_name(self.job)}"
+        return {
+            "hidden": "a job of another user",
+            "together": "all other jobs together",
+            "node": "the job's own nodes",
+            "server": "the servers",
+        }[self.kind]
+
+    @property
+    def rose(self) -> bool:
+        """Whether it was higher in the stretch than at almost all other times."""
+        return self.p_then is not None and self.p_then <= HIGHER_THEN
+
+    @property
+    def words(self) -> str:
+        """What it is, at the begin of a sentence."""
+        load = f"{self.load[0].upper()}{self.load[1:]}"
+        if self.kind in ("node", "server"):
+            return f"{load} ({self.resource})"
+        return f"{load} on {self.resource} by {self.who}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The line without its course. p_then is null where no stretch was asked about."""
+        numbers = {name: float(getattr(self, name)) for name in ("effect", "rho", "lag_s", "p", "q")}
+        job = self.job
+        return {
+            "kind": self.kind,
+            "who": self.who,
+            "job_key": job and job.key,
+            "job_id": job and job.job_id,
+            "step": job and job.step,
+            "user": job and job.user,
+            "command": job and job.command,
+            "resource": self.resource,
+            "load": self.load,
+            "is_sign": self.is_sign,
+            "found": self.found,
+            **numbers,
+            "p_then": self.p_then,
+        }
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """loss: what the job was judged by, in words; per_slice: the loss, [slice], None where there is none. lines:
+    findings first. tested: how many series were tested. left_out: jobs beside it that were not read. repeats: whether
+    it was held up in enough separate stretches to tell. why_not: why there are no lines, or empty. window: the stretch
+    that was asked about, in slices. resource: the one that was asked about. resources: all there are.
+    """
+
+    loss: str
+    per_slice: Floats | None
+    lines: tuple[Line, ...]
+    tested: int
+    left_out: int
+    repeats: bool
+    why_not: str
+    window: tuple[int, int] | None
+    resource: str | None
+    resources: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        if self.why_not:
+            return self.why_not
+        return self._of_run() if self.window is None else self._of_stretch()
+
+    def _of_run(self) -> str:
+        found = [line for line in self.lines if line.found]
+        if not self.repeats:
+            return "It was held up in too few separate stretches to tell cause from chance; the most likely are first."
+        if not found:
+            return f"None of the {self.tested} loads beside this job rose with its {self.loss} more than by chance."
+        first = found[0]
+        others = f"; so did {len(found) - 1} more" if len(found) > 1 else ""
+        return f"{first.words} rose with {100 * first.effect:.0f} % of this job's {self.loss}{others}."
+
+    def _of_stretch(self) -> str:
+        rose = [line for line in self.lines if line.rose]
+        if not rose:
+            return "Nothing beside this job was higher in this stretch than at other times."
+        first = rose[0]
+        others = f" So were {len(rose) - 1} more." if len(rose) > 1 else ""
+        over = (
+            f"over the whole run it rose with {100 * first.effect:.0f} % of the {self.loss}, more than by chance"
+            if first.found
+            else "over the whole run it did not rise with the loss more than by chance"
+        )
+        return f"{first.words} was as high in {_percent(first.p_then)} of stretches of this length; {over}.{others}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `crosswind lookup --json` and of the API."""
+        return {
+            "sentence": self.sentence,
+            "loss": self.loss,
+            "tested": self.tested,
+            "repeats": self.repeats,
+            "jobs_left_out": self.left_out,
+            "resource": self.resource,
+            "slices": self.window and list(self.window),
+            "suspects": [line.to_json() for line in self.lines],
+        }
+
+    def chosen(self, number: int | None) -> Line | None:
+        """The line to draw: the one asked for, else the first that may be shown; None where there is none."""
+        if number is not None and 0 <= number < len(self.lines):
+            line = self.lines[number]
+            return line if line.values is not None else self._in_its_place(line)
+        return self._first_shown(self.lines)
+
+    def _in_its_place(self, hidden: Line) -> Line | None:
+        """Of a line that may not be drawn the sum that it is part of."""
+        same = [line for line in self.lines if (line.resource, line.load) == (hidden.resource, hidden.load)]
+        return next((line for line in same if line.kind == "together"), None)
+
+    def _first_shown(self, lines: Sequence[Line]) -> Line | None:
+        if not lines:
+            return None
+        if lines[0].values is None and (found := self._in_its_place(lines[0])) is not None:
+            return found
+        return next((line for line in lines if line.values is not None), None)
+
+
+def step_name(job: JobRow) -> str:
+    """A job step as people write it."""
+    return f"{job.job_id}.{job.step}" if job.step else job.job_id
+
+
+def _percent(share: float | None) -> str:
+    return f"{100 * (share or 0):.2g} %"
