@@ -76,7 +76,7 @@ def read_losses(conn: Connection, first_slice: int, n_slices: int, slice_ns: int
             known.append((row.key, row.start_ns, row.end_ns))
             lost.append(float(part.sum()))
     table = np.array(known, dtype=np.int64).reshape(-1, 3)
-    return Losses(per_slice, *table.T, np.array(lost))
+    return Losses(per_slice, table[:, 0], table[:, 1], table[:, 2], np.array(lost))
 
 
 def read_traffic(conn: Connection, first_slice: int, n_slices: int, slice_ns: int) -> NDArray[np.float64]:

@@ -6,19 +6,23 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crosswind.db import schema
 from crosswind.db.connection import reading, writing
 from crosswind.db.errors import DatabaseError
 
-__all__ = ["EVENT_KINDS", "Event", "events_between", "note_boot", "store_events"]
+__all__ = [
+    "EVENT_KINDS", "Event", "StoredEvent", "event_by_id", "events_between", "note_boot", "remove_event",
+    "replace_event", "store_events", "stored_events",
+]  # fmt: skip
 
 EVENT_KINDS = ("reboot", "file_system", "network", "maintenance", "other")
 _MAX_TEXT = 4096
 _BOOT = "boot "
 _BATCH = 1000
+MAX_SHOWN = 500  # events of one stretch of time
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,58 @@ def events_between(
     columns = [e[name] for name in Event.__dataclass_fields__]
     query = select(*columns).where(*conditions).order_by(e.start_ns, e.kind, e.place)
     return [Event(**row._asdict()) for row in conn.execute(query)]
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    """An event that is in the database, under its number there."""
+
+    id: int
+    event: Event
+
+
+def stored_events(conn: Connection, start_ns: int, end_ns: int) -> list[StoredEvent]:
+    """As events_between, with their numbers; at most MAX_SHOWN, the newest."""
+    e = schema.event.c
+    columns = [e[name] for name in Event.__dataclass_fields__]
+    query = (
+        select(e.id, *columns)
+        .where(e.start_ns < end_ns, (e.end_ns.is_(None)) | (e.end_ns > start_ns))
+        .order_by(e.start_ns.desc(), e.id.desc())
+        .limit(MAX_SHOWN)
+    )
+    return [StoredEvent(row[0], Event(*row[1:])) for row in conn.execute(query)]
+
+
+def event_by_id(conn: Connection, number: int) -> StoredEvent | None:
+    """The event of that number, or None."""
+    e = schema.event.c
+    row = conn.execute(
+        select(e.id, *(e[name] for name in Event.__dataclass_fields__)).where(e.id == number)
+    ).one_or_none()
+    return None if row is None else StoredEvent(row[0], Event(*row[1:]))
+
+
+def replace_event(engine: Engine, number: int, event: Event) -> bool:
+    """Put another event in the place of the one of that number; False: there is none. Raises DatabaseError as
+    store_events, and where there is one of the same kind, place and begin already.
+    """
+    row = asdict(event)
+    _check_event(row)
+    with writing(engine) as conn:
+        e = schema.event.c
+        same = (e.cluster == event.cluster, e.kind == event.kind, e.place == event.place, e.start_ns == event.start_ns)
+        if conn.execute(select(e.id).where(*same, e.id != number)).first() is not None:
+            raise DatabaseError(
+                "there is such an event already: of the same kind, at the same place, with the same begin"
+            )
+        return conn.execute(update(schema.event).where(e.id == number).values(**row)).rowcount > 0
+
+
+def remove_event(engine: Engine, number: int) -> bool:
+    """Take an event away; False: there is none of that number."""
+    with writing(engine) as conn:
+        return conn.execute(delete(schema.event).where(schema.event.c.id == number)).rowcount > 0
 
 
 def _check_event(row: dict[str, Any]) -> None:

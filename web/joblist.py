@@ -53,16 +53,18 @@ class Moment(fields.Field):
 class Quantity(fields.Field):
     """A number with a unit, such as 90s, 15m, 2h or 1.5G. Becomes the number of the smallest unit."""
 
-    def __init__(self, units: Mapping[str, int], example: str, **kwargs: Any) -> None:  # noqa: ANN401
+    def __init__(self, units: Mapping[str, int], example: str, largest: int, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(**kwargs)
-        self._units, self._example = units, example
+        self._units, self._example, self._largest = units, example, largest
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:  # noqa: ANN401
         match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?) ?([A-Za-z]{0,3})", str(value).strip())
-        unit = match[2].removesuffix("iB").removesuffix("B") if match and "G" in self._units else match and match[2]
+        unit = match[2] if match else ""
+        if "G" in self._units:
+            unit = unit.removesuffix("B").removesuffix("i")
         if not match or unit not in self._units:
             raise ValidationError(f"write {self._example}.")
-        return min(int(float(match[1]) * self._units[unit]), (1 << 62) // 10**9)
+        return min(int(float(match[1]) * self._units[unit]), self._largest)
 
 
 def _text(**kwargs: Any) -> fields.String:  # noqa: ANN401
@@ -95,12 +97,12 @@ class JobFilterArguments(Schema):
     ranks_from, ranks_to = _count(), _count()
     since = Moment(data_key="from", metadata={"description": "jobs that ran after this time"})
     until = Moment(data_key="to", metadata={"description": "jobs that ran before this time"})
-    duration_from = Quantity(_UNITS_S, "90s, 15m, 2h or 1d")
-    duration_to = Quantity(_UNITS_S, "90s, 15m, 2h or 1d")
+    duration_from = Quantity(_UNITS_S, "90s, 15m, 2h or 1d", 10**9)
+    duration_to = Quantity(_UNITS_S, "90s, 15m, 2h or 1d", 10**9)
     interference_from, interference_to = _percent(), _percent()
     class_ = fields.String(data_key="class", validate=validate.OneOf(list(CLASSES)))
-    volume_from = Quantity(_UNITS_B, "500M, 1.5G or 2T")
-    volume_to = Quantity(_UNITS_B, "500M, 1.5G or 2T")
+    volume_from = Quantity(_UNITS_B, "500M, 1.5G or 2T", (1 << 63) - 1)
+    volume_to = Quantity(_UNITS_B, "500M, 1.5G or 2T", (1 << 63) - 1)
     pattern = fields.String(validate=validate.OneOf(["any", *SUSPICIOUS_RATES]))
     idle_from, idle_to = _percent(), _percent()
     shown = fields.String(load_default="profiled", data_key="show", validate=validate.OneOf(SHOWN))
@@ -138,7 +140,7 @@ def filters_of(wanted: Mapping[str, Any]) -> JobFilters:
             filters[target] = wanted[name] if factor is None else wanted[name] * factor
     for name, bound in CLASSES.get(wanted.get("class_", ""), {}).items():
         closest = max if name.endswith(("_from", "_above")) else min
-        filters[name] = closest(bound, filters[name]) if name in filters else bound  # type: ignore[type-var]
+        filters[name] = closest(bound, filters[name]) if name in filters else bound
     return filters  # type: ignore[return-value]
 
 

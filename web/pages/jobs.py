@@ -119,6 +119,7 @@ def index() -> str:
         classes=tuple(CLASSES),
         patterns=PATTERNS,
         csv_query=_csv_query,
+        names_others=viewer().names_others,
     )
 
 

@@ -1,0 +1,141 @@
+"""The operation of a system as a grid of nodes by time (the thesis' figure 2.1), at the resolution of a screen. Pure.
+
+    columns: equal stretches of time        A job is a rectangle for each stretch of rows that it has. A cell shows
++---+---+---+---+                           the largest value of its nodes in its time, so that no peak is lost
+|   | J | J |   |  rows: nodes by name,     however much is drawn together.
++---+---+---+---+  some of them together
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Grid", "NodeRows", "between", "levels", "natural_order", "runs_of"]
+
+LEVELS = 254  # shades of a cell; 0: nothing ran there
+
+
+def natural_order(names: Iterable[str]) -> list[str]:
+    """Names by their text and numbers, n9 before n10; each once."""
+    return sorted(set(names), key=_natural)
+
+
+def between(names: Sequence[str], first: str, last: str) -> list[str]:
+    """Of names in natural order those from `first` to `last`, which need not be among them; "": no bound."""
+    low, high = _natural(first), _natural(last)
+    return [name for name in names if (not first or _natural(name) >= low) and (not last or _natural(name) <= high)]
+
+
+def _natural(name: str) -> tuple[list[tuple[int, str]], str]:
+    return [(int(p[:18]), "") if p.isdecimal() else (-1, p) for p in re.split(r"(\d+)", name)], name
+
+
+@dataclass(frozen=True)
+class NodeRows:
+    """Nodes in rows: `names` in order, `per_row` of them in each."""
+
+    names: tuple[str, ...]
+    per_row: int
+
+    @classmethod
+    def of(cls, names: Sequence[str], most: int) -> NodeRows:
+        """At most that many rows."""
+        return cls(tuple(names), max(1, -(-len(names) // most)))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return -(-len(self.names) // self.per_row)
+
+    def labels(self) -> list[str]:
+        """What each row is called: its node, or the first and the last of them."""
+        return [
+            some[0] if len(some) == 1 else f"{some[0]} – {some[-1]}"
+            for at in range(0, len(self.names), self.per_row)
+            for some in (self.names[at : at + self.per_row],)
+        ]
+
+
+class Grid:
+    """float32 [node, column] over [begin_ns, end_ns): NaN where no job ran, else the sum of what jobs did there."""
+
+    def __init__(self, rows: NodeRows, begin_ns: int, end_ns: int, columns: int) -> None:
+        self.rows, self.begin_ns, self.columns = rows, begin_ns, columns
+        self.column_ns = (end_ns - begin_ns) / columns
+        self._row = {name: i for i, name in enumerate(rows.names)}
+        self._values = np.full((len(rows.names), columns), np.nan, dtype=np.float32)
+
+    def column(self, at_ns: float) -> int:
+        """The column of a time; -1 before the first, `columns` behind the last."""
+        return int(np.clip((at_ns - self.begin_ns) // self.column_ns, -1, self.columns))
+
+    def rows_of(self, hosts: Iterable[str]) -> NDArray[np.intp]:
+        """The rows of nodes (before they are drawn together) that are on the grid."""
+        return np.array([self._row[host] for host in hosts if host in self._row], dtype=np.intp)
+
+    def occupy(self, hosts: Iterable[str], start_ns: int, end_ns: int) -> None:
+        """Somebody ran there: what was NaN becomes 0."""
+        first, last = max(self.column(start_ns), 0), min(self.column(end_ns - 1), self.columns - 1)
+        rows = self.rows_of(hosts)
+        if rows.size and first <= last:
+            part = self._values[rows, first : last + 1]
+            self._values[rows, first : last + 1] = np.where(np.isnan(part), 0, part)
+
+    def add(self, hosts: Sequence[str], first_slice: int, slice_ns: int, values: NDArray[np.float64]) -> None:
+        """Add what a job did: values [host, slice] (or [1, slice]: the same on every host). A column gets the
+        largest of its slices; columns shorter than a slice all get its value.
+        """
+        known = [i for i, host in enumerate(hosts) if host in self._row]
+        edges = (first_slice + np.arange(values.shape[1] + 1, dtype=np.float64)) * slice_ns
+        inside = (edges[1:] > self.begin_ns) & (edges[:-1] < self.begin_ns + self.columns * self.column_ns)
+        if not known or not inside.any():
+            return
+        first, last = (
+            max(self.column(edges[:-1][inside][0]), 0),
+            min(self.column(edges[1:][inside][-1] - 1), self.columns - 1),
+        )
+        starts = self.begin_ns + np.arange(first, last + 1) * self.column_ns
+        begin = np.clip((starts // slice_ns).astype(np.int64) - first_slice, 0, values.shape[1] - 1)
+        stop = np.clip(
+            -(-(starts + self.column_ns) // slice_ns).astype(np.int64) - first_slice, begin + 1, values.shape[1]
+        )
+        peaks = _largest_between(values[known] if values.shape[0] > 1 else values, begin, stop)
+        rows = self.rows_of(hosts[i] for i in known)
+        self._values[rows, first : last + 1] = np.nan_to_num(self._values[rows, first : last + 1]) + peaks
+
+    def cells(self) -> NDArray[np.float32]:
+        """[row, column]: the largest value of the nodes of a row; NaN where none was used."""
+        pad = self.rows.n * self.rows.per_row - len(self.rows.names)
+        padded = np.pad(self._values, ((0, pad), (0, 0)), constant_values=np.nan)
+        return np.fmax.reduce(padded.reshape(self.rows.n, self.rows.per_row, self.columns), axis=1)
+
+
+def _largest_between(
+    values: NDArray[np.float64], begin: NDArray[np.int64], stop: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The largest of values [host, slice] in each [begin, stop), [host, column]."""
+    edges = np.stack([begin, stop], axis=1).ravel()
+    padded = np.concatenate([values, values[:, -1:]], axis=1)  # reduceat's last index may be the end
+    return np.maximum.reduceat(padded, edges, axis=1)[:, ::2]
+
+
+def levels(cells: NDArray[np.float32], top: float) -> NDArray[np.uint8]:
+    """Shades: 0 where nothing ran, 1 for nothing done, 255 for `top` and more."""
+    share = np.clip(np.nan_to_num(cells) / top if top > 0 else np.zeros_like(cells), 0, 1)
+    return np.where(np.isnan(cells), 0, 1 + np.rint(share * LEVELS)).astype(np.uint8)
+
+
+def runs_of(rows: NDArray[np.intp], per_row: int) -> list[list[int]]:
+    """Stretches [first, last] of neighbouring rows on the screen; rows: of nodes."""
+    shown = np.unique(rows // per_row)
+    if not shown.size:
+        return []
+    cuts = np.flatnonzero(np.diff(shown) > 1)
+    return [
+        [int(a), int(b)] for a, b in zip(shown[np.r_[0, cuts + 1]], shown[np.r_[cuts, shown.size - 1]], strict=True)
+    ]
