@@ -14,6 +14,7 @@ from crosswind.db.background import add_block
 from crosswind.db.frames import each_frame, get_sums
 from crosswind.db.names import batches
 from crosswind.db.queries import JobRow
+from crosswind.db.resources import Place
 from crosswind.db.scope import JobScope
 
 __all__ = [
@@ -41,7 +42,7 @@ class Meeting:
 
     job: JobRow
     resources: tuple[str, ...]
-    place: resources.Place
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def upper_switches(hosts: Collection[str], paths: Mapping[str, Sequence[str]]) -
 
 
 def shares_of_job(
-    conn: Connection, job: JobRow, names: Sequence[str], metrics: Mapping[str, Collection[str]], place: resources.Place
+    conn: Connection, job: JobRow, names: Sequence[str], metrics: Mapping[str, Collection[str]], place: Place
 ) -> dict[str, dict[str, NDArray[np.int64]]]:
     """What a job did on these resources: by resource and metric int64 [slice], on its own slices, without what is zero.
 
@@ -222,5 +223,5 @@ def on_slices_of(job: JobRow, other: JobRow, values: NDArray[np.int64]) -> NDArr
     return out
 
 
-def _place(paths: Mapping[str, Sequence[str]]) -> resources.Place:
-    return resources.Place({host: path[0] for host, path in paths.items() if path})
+def _place(paths: Mapping[str, Sequence[str]]) -> Place:
+    return Place({host: path[0] for host, path in paths.items() if path})

@@ -28,8 +28,8 @@ def lookup_figure(job: JobRow, lookup: Lookup, line: Line | None, *, theme: str,
     loss = Drawn("loss", lookup.loss, np.maximum(lookup.per_slice, 0.0), "lost" if lost else "job")
     plots = [Plot("loss", title, "s" if lost else "share", (loss,), at_least=job.slice_ns / 1e10 if lost else 0.1)]
     if line is not None and line.values is not None:
-        role = "one" if line.job is not None else "others"
-        plots.append(Plot("load", line.words, line.unit, (Drawn("load", line.who, line.values, role),)))
+        below = Drawn("load", line.who, line.values, "one" if line.job is not None else "others")
+        plots.append(Plot("load", line.words, line.unit, (below,)))
     axis = Axis(job.first_slice, job.n_slices, job.slice_ns)
     drawn = stacked_figure(plots, axis, lookup.per_slice if lost else None, theme=theme, size=size)
     if lookup.window is not None:

@@ -23,7 +23,7 @@ from crosswind.web.comparison_marks import legend_path, picture_of
 from crosswind.web.database import connection
 from crosswind.web.identity import viewer
 from crosswind.web.joblookup import job_or_404
-from crosswind.web.lookup import step_name
+from crosswind.web.lookup_answer import step_name
 from crosswind.web.verdict import verdict_of
 
 __all__ = ["NAV", "blueprint"]

@@ -78,7 +78,7 @@ class RangeArguments(Arguments):
     from_ = Moment(data_key="from", allow_none=True, load_default=None)
     to = Moment(allow_none=True, load_default=None)
     resource = fields.String(load_default="fs:net", validate=validate.Length(max=512))
-    load = fields.String(load_default=None, validate=validate.Length(max=64))
+    kind = fields.String(data_key="load", load_default=None, validate=validate.Length(max=64))
 
 
 class RangeFigureArguments(RangeArguments):
@@ -204,7 +204,7 @@ def _range(wanted: dict[str, Any]) -> RangeLookup:
         loads = loads_on(wanted["resource"])
     except KeyError:
         abort(400, description=f"No shared resource is named {wanted['resource'][:80]!r}.")
-    wanted["load"] = wanted["load"] or next(iter(loads))
-    if wanted["load"] not in loads:
+    wanted["kind"] = wanted["kind"] or next(iter(loads))
+    if wanted["kind"] not in loads:
         abort(400, description=f"{wanted['resource'][:80]} has no such load: choose one of {', '.join(loads)}.")
-    return read_range(conn, wanted["resource"], loads[wanted["load"]], start_ns, end_ns, _sight(conn))
+    return read_range(conn, wanted["resource"], loads[wanted["kind"]], start_ns, end_ns, _sight(conn))
