@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from pathlib import Path
 
 from crosswind.collector.errors import SpoolError
+from crosswind.profile.errors import FormatError
+from crosswind.profile.plain_file import open_plain
 
 __all__ = ["COPY_MARK", "MAX_FILES", "SUFFIXES", "find_spools", "is_copy", "remove_unfinished"]
 
@@ -43,19 +44,12 @@ def find_spools(directory: str | os.PathLike[str]) -> list[Path]:
 
 
 def _is_starting(path: str) -> bool:
-    """Whether a young file has no header yet. Opening it neither follows a link nor waits for a pipe."""
+    """Whether a young file has no header yet."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        with open_plain(path) as (file, status):
+            return time.time() - status.st_mtime < STARTING_S and not any(os.pread(file.fileno(), 8, 0))
+    except (FormatError, OSError):
         return False
-    try:
-        status = os.fstat(handle)
-        young = time.time() - status.st_mtime < STARTING_S
-        return stat.S_ISREG(status.st_mode) and young and not any(os.read(handle, 8))
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
 
 
 def remove_unfinished(directory: str | os.PathLike[str]) -> int:

@@ -18,7 +18,7 @@ __all__ = [
     "replace_event", "store_events", "stored_events",
 ]  # fmt: skip
 
-EVENT_KINDS = ("reboot", "file_system", "network", "maintenance", "other")
+EVENT_KINDS = ("reboot", "node_down", "file_system", "network", "maintenance", "other")
 _MAX_TEXT = 4096
 _BOOT = "boot "
 _BATCH = 1000

@@ -112,16 +112,23 @@ def collect_command(
 
 def _ask_slurm(engine: Engine, events: Path | None, cluster: str, *, ask_queue: bool) -> int:
     """What Slurm said of jobs; how much of it could not be read."""
-    from crosswind.collector.batch_system import UnreadableReport, apply_events, ask_squeue, repair_from_queue
+    from crosswind.collector.batch_system import (
+        UnreadableReport,
+        apply_events,
+        ask_sinfo,
+        ask_squeue,
+        note_nodes,
+        repair_from_queue,
+    )
 
     refused: list[tuple[str, str]] = []
     if events is not None:
         refused += apply_events(engine, events, cluster=cluster).refused
-    if ask_queue:
+    for name, ask, take_in in (("squeue", ask_squeue, repair_from_queue), ("sinfo", ask_sinfo, note_nodes)):
         try:
-            refused += repair_from_queue(engine, *ask_squeue(), cluster=cluster).refused
+            refused += take_in(engine, *ask(), cluster=cluster).refused if ask_queue else []
         except UnreadableReport as error:
-            refused.append(("squeue", str(error)))
+            refused.append((name, str(error)))
     for name, reason in refused:
         click.echo(one_line(f"crosswind collect: {name}: {reason}"), err=True)
     return len(refused)

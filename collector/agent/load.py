@@ -28,6 +28,7 @@ from crosswind.db.errors import DatabaseError, RefusedProfile
 from crosswind.db.events import note_boot
 from crosswind.db.nodes import load_node_slices
 from crosswind.profile.errors import FormatError
+from crosswind.profile.plain_file import open_plain
 
 __all__ = ["LoadedFiles", "NodeReport", "collect_nodes", "load_and_log"]
 
@@ -49,11 +50,14 @@ LoadedFiles = dict[Path, _Loaded]  # of one directory: what a daemon remembers f
 
 @dataclass
 class NodeReport:
-    """What one look did: nodes whose slices were loaded, slices read, (file, why) of those that could not be."""
+    """What one look did: nodes whose slices were loaded, slices read, files taken away because nothing follows, lines
+    left out because they were damaged, (file, why) of files that could not be read.
+    """
 
     nodes: set[str] = field(default_factory=set)
     slices: int = 0
     removed: int = 0
+    damaged: int = 0
     refused: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -95,7 +99,14 @@ def load_and_log(spool: Path, engine: Engine, *, cluster: str = "", loaded: Load
     for path, reason in report.refused:
         log_event(logging.ERROR, "refused", file=Path(path).name, reason=reason)
     if report.slices:
-        log_event(logging.INFO, "nodes_loaded", nodes=len(report.nodes), slices=report.slices)
+        log_event(
+            logging.WARNING if report.damaged else logging.INFO,
+            "nodes_loaded",
+            nodes=len(report.nodes),
+            slices=report.slices,
+            removed=report.removed,
+            damaged_lines=report.damaged,
+        )
 
 
 def _node_files(spool: Path, loaded: LoadedFiles) -> list[Path]:
@@ -142,6 +153,7 @@ def _load(path: Path, engine: Engine, cluster: str, report: NodeReport) -> os.st
         return None
     report.nodes.add(file.slices.node)
     report.slices += len(file.slices.rows)
+    report.damaged += file.damaged
     report.removed += _remove_if_ended(path, file, status)
     return status
 
@@ -149,14 +161,10 @@ def _load(path: Path, engine: Engine, cluster: str, report: NodeReport) -> os.st
 def _read(path: Path) -> tuple[bytes, os.stat_result] | None:
     """The bytes of a file that may be believed; None for another's, or one that is gone or just being made."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        with open_plain(path, owners=(0, os.geteuid())) as (file, status):
+            data = file.read(MAX_FILE + 1)
+    except (FormatError, OSError):
         return None
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not _is_believed(status):
-            return None
-        data = file.read(MAX_FILE + 1)
     return (data, status) if b"\n" in data or _is_quiet(status) else None
 
 

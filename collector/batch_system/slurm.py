@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 from crosswind.collector.batch_system.hostlist import expand
 from crosswind.db.batch import STATES, BatchJob
 
-__all__ = ["UnreadableReport", "parse_event", "parse_queue"]
+__all__ = ["Text", "Time", "UnreadableReport", "document_of", "or_unreadable", "parse_event", "parse_queue"]
 
 SECOND = 10**9
 _NO_TASK = 0xFFFFFFFE  # what Slurm writes where a job is no element of an array
@@ -204,7 +204,7 @@ _SAME_AS = {"CONFIGURING": "RUNNING", "STOPPED": "SUSPENDED", "RESIZING": "RUNNI
 
 def parse_event(content: bytes) -> BatchJob:
     """What an event says. Raises UnreadableReport."""
-    return _read(lambda: _Event.validate_python(_json(content)).job())
+    return or_unreadable(lambda: _Event.validate_python(document_of(content)).job())
 
 
 def parse_queue(content: bytes) -> tuple[list[BatchJob], list[str], set[str]]:
@@ -212,7 +212,7 @@ def parse_queue(content: bytes) -> tuple[list[BatchJob], list[str], set[str]]:
 
     Raises UnreadableReport when it is no such answer.
     """
-    document = _read(lambda: _json(content))
+    document = or_unreadable(lambda: document_of(content))
     if isinstance(document, dict) and document.get("errors"):
         raise UnreadableReport("squeue --json reports errors, so its list of jobs may not be whole")
     rows = document.get("jobs") if isinstance(document, dict) else None
@@ -224,7 +224,7 @@ def parse_queue(content: bytes) -> tuple[list[BatchJob], list[str], set[str]]:
     for row in rows:
         known.add(str(row.get("job_id")) if isinstance(row, dict) else "")
         try:
-            job = _read(lambda row=row: _Queued.model_validate(row).job())  # type: ignore[misc]
+            job = or_unreadable(lambda row=row: _Queued.model_validate(row).job())  # type: ignore[misc]
         except UnreadableReport as error:
             refused.append(str(error))
             continue
@@ -240,12 +240,15 @@ def _known(state: str) -> str:
     return state
 
 
-def _json(content: bytes) -> Any:  # noqa: ANN401 (what JSON may be)
+def document_of(content: bytes) -> Any:  # noqa: ANN401 (what JSON may be)
+    """What the bytes say as JSON; characters that are none are replaced. Raises ValueError, RecursionError."""
     return json.loads(content.decode("utf-8", "replace"))
 
 
-def _read(make: Callable[[], _Answer]) -> _Answer:
-    """Whatever goes wrong becomes one line without what was read: it may be anything."""
+def or_unreadable(make: Callable[[], _Answer]) -> _Answer:
+    """What make() makes. Whatever goes wrong becomes an UnreadableReport of one line, without what was read: it may be
+    anything.
+    """
     try:
         return make()
     except ValidationError as error:

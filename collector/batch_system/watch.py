@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Engine
 
-from crosswind.collector.batch_system.events import EventReport, apply_events, ask_squeue, repair_from_queue
+from crosswind.collector.batch_system.asking import Answer, Question, ask_sinfo, ask_squeue
+from crosswind.collector.batch_system.events import EventReport, apply_events, note_nodes, repair_from_queue
 from crosswind.collector.batch_system.slurm import UnreadableReport
 from crosswind.collector.errors import SpoolError
 from crosswind.collector.log import log_event
@@ -26,8 +28,7 @@ LINK_S = 60.0  # how long a step that another collector loaded may be without it
 class SlurmJobs:
     """events: the directory of job_event.sh, or None. queue_s: seconds between looks at the queue, or None.
 
-    squeue may take its time while the controller is busy, so it is asked in a thread, and its answer taken in by the
-    look after it came.
+    What is asked of Slurm is answered in a thread, and its answer taken in by the look after it came.
     """
 
     def __init__(
@@ -37,16 +38,19 @@ class SlurmJobs:
         events: Path | None = None,
         queue_s: float | None = None,
         cluster: str = "",
-        ask: Callable[[], tuple[bytes, int]] = ask_squeue,
+        ask: Callable[[], Answer] = ask_squeue,
+        ask_nodes: Callable[[], Answer] = ask_sinfo,
     ) -> None:
         self._engine = engine
         self._events = events
-        self._queue_s = queue_s
         self._cluster = cluster
-        self._ask = ask
-        self._asker = ThreadPoolExecutor(1, thread_name_prefix="squeue") if queue_s is not None else None
-        self._asked: Future[tuple[bytes, int]] | None = None
-        self._ask_from = 0.0
+        self._questions: list[tuple[Question, Callable[..., EventReport]]] = []
+        if queue_s is not None:
+            pool = ThreadPoolExecutor(1, thread_name_prefix="slurm")
+            self._questions = [
+                (Question(ask, queue_s, pool), repair_from_queue),
+                (Question(ask_nodes, queue_s, pool), note_nodes),
+            ]
         self._answers: dict[tuple[str, int], bool | None] = {}
         self._link_from = 0.0
         self._complaints: list[str] = []
@@ -55,7 +59,8 @@ class SlurmJobs:
         """Take in what is new. Raises DatabaseError; whatever else is wrong is logged, and tried again."""
         self._answers.clear()
         complaints: list[str] = []
-        for take_in in (self._take_events, self._look_at_queue, self._link):
+        asked = [partial(self._take_answer, *question) for question in self._questions]
+        for take_in in (self._take_events, *asked, self._link):
             try:
                 take_in()
             except (SpoolError, UnreadableReport) as error:
@@ -83,15 +88,10 @@ class SlurmJobs:
         if self._events is not None:
             self._log(apply_events(self._engine, self._events, cluster=self._cluster))
 
-    def _look_at_queue(self) -> None:
-        if self._asker is None or self._queue_s is None:
-            return
-        if self._asked is not None and self._asked.done():
-            done, self._asked = self._asked, None
-            self._ask_from = time.monotonic() + self._queue_s
-            self._log(repair_from_queue(self._engine, *done.result(), cluster=self._cluster))
-        elif self._asked is None and time.monotonic() >= self._ask_from:
-            self._asked = self._asker.submit(self._ask)
+    def _take_answer(self, question: Question, take_in: Callable[..., EventReport]) -> None:
+        answer = question.answer()
+        if answer is not None:
+            self._log(take_in(self._engine, *answer, cluster=self._cluster))
 
     def _link(self) -> None:
         """After steps were loaded, and now and then, since other collectors load some."""
@@ -104,3 +104,5 @@ class SlurmJobs:
             log_event(logging.WARNING, "refused", file=name, reason=reason)
         if report.changed or report.linked or report.lost:
             log_event(logging.INFO, "batch_jobs", changed=report.changed, steps_linked=report.linked, lost=report.lost)
+        if report.nodes:
+            log_event(logging.INFO, "batch_nodes", changed=report.nodes)

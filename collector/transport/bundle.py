@@ -18,7 +18,6 @@ import io
 import json
 import os
 import re
-import stat
 import tarfile
 import time
 from collections.abc import Iterable
@@ -33,6 +32,8 @@ from crosswind.collector.agent.nodefile import NODE_SUFFIX
 from crosswind.collector.names import is_plain_name
 from crosswind.collector.spool import COPY_MARK
 from crosswind.collector.transport.errors import BadBundle
+from crosswind.profile.errors import FormatError
+from crosswind.profile.plain_file import open_plain
 from crosswind.profile.steps import SHORT_SUFFIX, SPOOL_SUFFIX
 
 __all__ = [
@@ -43,7 +44,6 @@ __all__ = [
     "UNFINISHED",
     "Origin",
     "fsync_directory",
-    "open_bundle",
     "pack",
     "unpack",
 ]
@@ -104,11 +104,6 @@ def pack(paths: Iterable[Path], origin: Origin, folder: Path, *, running: bool =
     return target, sizes
 
 
-def open_bundle(path: Path) -> io.BufferedReader:
-    """Open a bundle, neither following a link nor waiting for a pipe. Raises OSError."""
-    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK))
-
-
 def unpack(bundle: Path, spool: Path, *, cluster: str = "") -> list[Path]:
     """Deliver the files of a bundle of this cluster into a spool directory, with their owners; their paths.
 
@@ -120,7 +115,7 @@ def unpack(bundle: Path, spool: Path, *, cluster: str = "") -> list[Path]:
     made: list[tuple[Path, Path]] = []
     copies: list[Path] = []
     try:
-        with open_bundle(bundle) as file:
+        with open_plain(bundle, owners=(0, os.geteuid())) as (file, _):
             _check(file, bundle.name)
             manifest, members = _open(file, cluster)
             for member, content in members:
@@ -130,6 +125,8 @@ def unpack(bundle: Path, spool: Path, *, cluster: str = "") -> list[Path]:
                 made.append((making, spool / f"{stem}.{manifest['node']}{mark}{suffix}"))
                 copies.append(spool / f"{stem}.{manifest['node']}{COPY_MARK}{suffix}")
                 _write(making, member, content)
+    except FormatError as error:  # before anything was made
+        raise BadBundle(f"it {error.reason}: only root speaks for a node") from None
     except _DAMAGED as error:
         _remove(made)
         raise error if isinstance(error, BadBundle) else BadBundle(f"it is damaged ({error})") from None
@@ -158,10 +155,7 @@ def fsync_directory(folder: Path) -> None:
 
 
 def _check(file: io.BufferedReader, name: str) -> None:
-    """Raise BadBundle unless an open bundle is of root or ours and its bytes are those that its name says."""
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, os.geteuid()):
-        raise BadBundle(f"it is of user {status.st_uid}, or no plain file: only root speaks for a node")
+    """Raise BadBundle unless the bytes of an open bundle are those that its name says."""
     if name != f"{hashlib.file_digest(file, 'sha256').hexdigest()}{BUNDLE_SUFFIX}":
         raise BadBundle("its bytes are not those that its name says")
     file.seek(0)
@@ -201,21 +195,19 @@ def _add(tar: tarfile.TarFile, path: Path, running: bool) -> int | None:
     """Add one file as it is now; its size, or None where it was left out. running: that it is there now is its sign of
     life, since writing to mapped memory leaves no time.
     """
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+    if not _NAME.fullmatch(path.name):
         return None
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE or not _NAME.fullmatch(path.name):
-            return None
-        content = file.read(status.st_size)
-        info = tarfile.TarInfo(path.name)
-        info.size, info.uid, info.gid, info.mode = len(content), status.st_uid, status.st_gid, 0o600
-        mtime_ns = time.time_ns() if running else status.st_mtime_ns
-        info.mtime = mtime_ns // 10**9
-        info.pax_headers = {"crosswind.mtime_ns": str(mtime_ns)}
-        tar.addfile(info, io.BytesIO(content))
+    try:
+        with open_plain(path, largest=MAX_FILE) as (file, status):
+            content = file.read(status.st_size)
+    except (FormatError, OSError):
+        return None
+    info = tarfile.TarInfo(path.name)
+    info.size, info.uid, info.gid, info.mode = len(content), status.st_uid, status.st_gid, 0o600
+    mtime_ns = time.time_ns() if running else status.st_mtime_ns
+    info.mtime = mtime_ns // 10**9
+    info.pax_headers = {"crosswind.mtime_ns": str(mtime_ns)}
+    tar.addfile(info, io.BytesIO(content))
     return len(content)
 
 

@@ -14,8 +14,10 @@ from pathlib import Path
 from crosswind.collector.errors import SpoolError
 from crosswind.collector.folders import RefusedFolder
 from crosswind.collector.log import log_event
-from crosswind.collector.transport.bundle import ARRIVING, BUNDLE_SUFFIX, open_bundle, unpack
+from crosswind.collector.transport.bundle import ARRIVING, BUNDLE_SUFFIX, unpack
 from crosswind.collector.transport.errors import BadBundle
+from crosswind.profile.errors import FormatError
+from crosswind.profile.plain_file import open_plain
 
 __all__ = ["Inbox"]
 
@@ -96,7 +98,8 @@ class Inbox:
             target = self._kept.folder / bundle.name
         except SpoolError as error:
             raise PermissionError(errno.EACCES, str(error), str(self.spool)) from None
-        with suppress(FileNotFoundError), open_bundle(bundle) as source, open(target, "wb") as copy:
+        refusing = suppress(FileNotFoundError, FormatError)
+        with refusing, open_plain(bundle) as (source, _), open(target, "wb") as copy:
             os.fchmod(copy.fileno(), 0o600)
             shutil.copyfileobj(source, copy, 1 << 20)
             self._kept.note()

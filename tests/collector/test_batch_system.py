@@ -12,14 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.collector.batch_system import SlurmJobs, UnreadableReport, apply_events, repair_from_queue, watch
-from crosswind.collector.batch_system.events import ask_squeue
+from crosswind.collector.batch_system import (
+    SlurmJobs,
+    UnreadableReport,
+    apply_events,
+    note_nodes,
+    repair_from_queue,
+    watch,
+)
+from crosswind.collector.batch_system.asking import ask_sinfo, ask_squeue
 from crosswind.collector.batch_system.hostlist import MAX_HOSTS, expand
 from crosswind.collector.batch_system.slurm import parse_event, parse_queue
 from crosswind.collector.errors import SpoolError
 from crosswind.db import BatchJob, load_profile, reading
 from crosswind.db.batch import link_steps, run_of_step, store_batch_jobs
 from crosswind.db.batch_queries import batch_job_of_step
+from crosswind.db.events import Event, events_between, store_events
 from support.batch_runs import find_batch_jobs, steps_of_batch_job
 from support.profiles import make_writer
 
@@ -51,6 +59,22 @@ def event(kind, at=1001, **changes):
 
 def queue(*changes):
     return json.dumps({"meta": {}, "jobs": [QUEUED | change for change in changes]}).encode()
+
+
+def nodes(down="idle", flags=(), reason="", since=0):
+    """Two nodes as sinfo of Slurm 22.05 has them; the first as said."""
+    known = {"hostname": "x", "boot_time": 5, "state_flags": [], "reason": "", "reason_changed_at": 0}
+    first = {"name": "n1", "state": down, "state_flags": list(flags), "reason": reason, "reason_changed_at": since}
+    return json.dumps(
+        {"meta": {}, "errors": [], "nodes": [known | first, known | {"name": "n2", "state": "mixed"}]}
+    ).encode()
+
+
+def troubles(engine):
+    """Kind, node, begin and end (s) and note of all events, by begin."""
+    with reading(engine) as conn:
+        found = events_between(conn, 0, 1 << 62)
+    return [(e.kind, e.place, e.start_ns // S, None if e.end_ns is None else e.end_ns // S, e.note) for e in found]
 
 
 def runs(engine):
@@ -324,7 +348,7 @@ class TestForTheDaemon:
             let.wait(30)
             return queue({"job_state": "TIMEOUT", "end_time": 1050}), 2000 * S
 
-        jobs = SlurmJobs(engine, queue_s=1000, ask=ask)
+        jobs = SlurmJobs(engine, queue_s=1000, ask=ask, ask_nodes=lambda: (nodes(down="down"), 2000 * S))
         jobs.refresh()
         assert jobs.is_over("11", 1001) is None
         let.set()
@@ -333,6 +357,10 @@ class TestForTheDaemon:
             time.sleep(0.01)
             jobs.refresh()
         assert states(engine) == {("11", 0): "TIMEOUT"}
+        while not troubles(engine) and time.monotonic() < end:
+            time.sleep(0.01)
+            jobs.refresh()
+        assert troubles(engine) == [("node_down", "n1", 2000, None, "")]
 
     def test_what_is_wrong_is_logged_once_and_does_no_harm(self, engine, events, caplog):
         events.chmod(0o777)
@@ -385,11 +413,77 @@ class TestForTheDaemon:
         jobs.refresh()
         assert len(asked) == 2
 
-    def test_squeue_that_fails(self, engine):
-        with pytest.raises(UnreadableReport, match="squeue failed"):
-            ask_squeue("/nonexistent/squeue")
-        with pytest.raises(UnreadableReport, match="squeue failed"):
-            ask_squeue("false")
+    @pytest.mark.parametrize("ask", [ask_squeue, ask_sinfo])
+    def test_a_command_that_fails(self, ask):
+        with pytest.raises(UnreadableReport, match="failed"):
+            ask("/nonexistent/command")
+        with pytest.raises(UnreadableReport, match="failed"):
+            ask("false")
+
+
+class TestNodes:
+    """What sinfo says of nodes, as events."""
+
+    def test_a_node_goes_down_and_comes_back(self, engine):
+        note_nodes(engine, nodes(), 1000 * S)
+        assert troubles(engine) == []
+        for at in (1060, 1120):
+            note_nodes(engine, nodes(down="down", reason="Not responding", since=1050), at * S)
+            assert troubles(engine) == [("node_down", "n1", 1050, None, "Not responding")]
+        note_nodes(engine, nodes(), 1180 * S)
+        assert troubles(engine) == [("node_down", "n1", 1050, 1180, "Not responding")]
+        note_nodes(engine, nodes(), 1240 * S)
+        assert troubles(engine) == [("node_down", "n1", 1050, 1180, "Not responding")]
+
+    def test_newer_versions_have_lists_and_wrapped_numbers(self, engine):
+        row = {"name": "n1", "state": ["DOWN", "DRAIN"], "reason_changed_at": {"set": True, "number": 50}}
+        note_nodes(engine, json.dumps({"nodes": [row]}).encode(), 60 * S)
+        assert troubles(engine) == [("node_down", "n1", 50, None, "")]
+
+    def test_one_that_is_drained_is_in_maintenance(self, engine):
+        note_nodes(engine, nodes(flags=["DRAIN"], reason="new disks", since=10), 20 * S)
+        note_nodes(engine, nodes(down="down", flags=["DRAIN"], reason="new disks", since=30), 40 * S)
+        assert troubles(engine) == [
+            ("maintenance", "n1", 10, 40, "new disks"),
+            ("node_down", "n1", 30, None, "new disks"),
+        ]
+
+    def test_a_node_that_slurm_no_longer_knows_stays_as_it_was(self, engine):
+        note_nodes(engine, nodes(down="down"), 1000 * S)
+        note_nodes(engine, b'{"nodes": []}', 2000 * S)
+        assert [end for *_, end, _ in troubles(engine)] == [None]
+
+    def test_the_events_of_others_are_left_alone(self, engine):
+        store_events(engine, [Event("", "node_down", "n1", 5, source="alice", note="by hand")])
+        note_nodes(engine, nodes(), 1000 * S)
+        note_nodes(engine, nodes(), 1000 * S, cluster="red")
+        assert [(end, note) for *_, end, note in troubles(engine)] == [(None, "by hand")]
+
+    def test_a_time_to_come_is_no_begin(self, engine):
+        note_nodes(engine, nodes(down="down", since=9000), 1000 * S)
+        assert [start for _, _, start, *_ in troubles(engine)] == [1000]
+
+    @pytest.mark.parametrize(
+        "answer", [b"", b"[]", b"{}", b'{"nodes": 3}', b"\xff", b'{"nodes": [], "errors": [{"error": "down"}]}']
+    )
+    def test_what_is_no_answer_changes_nothing(self, engine, answer):
+        note_nodes(engine, nodes(down="down"), 1000 * S)
+        with pytest.raises(UnreadableReport):
+            note_nodes(engine, answer, 2000 * S)
+        assert len(troubles(engine)) == 1
+
+    @pytest.mark.parametrize("row", [3, {}, {"name": "../x", "state": "down"}, {"name": "n" * 99, "state": "down"}])
+    def test_a_bad_row_keeps_no_other_out(self, engine, row):
+        answer = json.loads(nodes(down="down"))
+        answer["nodes"].insert(0, row)
+        assert len(note_nodes(engine, json.dumps(answer).encode(), 1000 * S).refused) == 1
+        assert [node for _, node, *_ in troubles(engine)] == ["n1"]
+
+    def test_a_reason_is_printable_and_short(self, engine):
+        note_nodes(engine, nodes(down="down", reason="a\nb\x1b" + "x" * 9999), 1000 * S)
+        ((*_, note),) = troubles(engine)
+        assert note.isprintable()
+        assert len(note) == 1024
 
 
 @pytest.mark.parametrize(
