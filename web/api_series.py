@@ -9,7 +9,7 @@ from flask import abort
 from flask.views import MethodView
 from numpy.typing import NDArray
 
-from crosswind.analysis import SERIES
+from crosswind.analysis import SERIES, series_named
 from crosswind.analysis.timeline import resample
 from crosswind.db import queries, resources
 from crosswind.db.queries import JobRow
@@ -85,13 +85,11 @@ class OfBackground(MethodView):
         """The sum over all other jobs on the job's resources of a kind; null where too few of them ran."""
         conn = connection()
         job = job_or_404(conn, arguments["job"])
+        first, n = _slices_of(job, arguments)
         for background in read_background(conn, job, read_frames(conn, job)):
             if background.kind == arguments["resource"]:
-                for series, others, _ in resource_lines(background, job.slice_ns):
-                    if series.name == arguments["name"]:
-                        first, n = _slices_of(job, arguments)
-                        chosen = others[first : first + n]
-                        return _points(chosen, job.first_slice + first, job.slice_ns, arguments["max_points"])
+                others = _others(background, arguments["name"], job.slice_ns)[first : first + n]
+                return _points(others, job.first_slice + first, job.slice_ns, arguments["max_points"])
         return []
 
 
@@ -118,10 +116,17 @@ class OfSystem(MethodView):
         none = np.zeros(n, dtype=np.int64)
         shown = {metric: np.where(hidden, 0, values) for metric, values in total.items()}
         whole = Background(resources.split(name)[0], (name,), shown, dict.fromkeys(total, none), hidden)
-        for series, values, _ in resource_lines(whole, slice_ns):
-            if series.name == arguments["name"]:
-                return _points(values, first, slice_ns, n)
-        return []
+        return _points(_others(whole, arguments["name"], slice_ns), first, slice_ns, n)
+
+
+def _others(background: Background, name: str, slice_ns: int) -> NDArray[np.float64]:
+    """What the others did, [slice]: 0 where they did nothing, nothing at all where the resource has no such series."""
+    for series, others, _ in resource_lines(background, slice_ns):
+        if series.name == name:
+            return others
+    if not set(series_named(name).metrics) <= background.total.keys():
+        return np.zeros(0)
+    return np.where(background.withheld, np.nan, 0.0)
 
 
 def _slices_of(job: JobRow, arguments: dict[str, Any]) -> tuple[int, int]:
