@@ -9,6 +9,7 @@ from crosswind.collector.daemon import Daemon
 from crosswind.collector.settings import Settings
 from crosswind.collector.transport.errors import TransportError
 from crosswind.collector.transport.inbox import Inbox
+from crosswind.collector.transport.jetstream import NatsReceiver, NatsSender
 from crosswind.collector.transport.running import RunningSteps
 from crosswind.collector.transport.shared import SharedReceiver, SharedSender
 from crosswind.collector.transport.ship import Shipper
@@ -16,6 +17,7 @@ from crosswind.db import queries, reading
 from crosswind.profile.lifecycle import Machine
 from support.growing import CALLS, GrowingSpool
 from support.spools import SLICE_NS, SpoolBuilder
+from support.transport import dying
 
 METRIC = f"{CALLS}_calls"
 NODE = Machine("boot of n01")  # the machine of the processes; the collector's is this one
@@ -152,6 +154,39 @@ def test_a_copy_that_comes_behind_the_whole_file_changes_nothing(nodes, process,
     assert site() == {"1001": ("finished", [5, 6])}
     nodes.shared.with_name(late.name).rename(late)
     assert site() == {"1001": ("finished", [5, 6])}
+
+
+def test_the_sender_may_die_anywhere_between_copies_and_the_whole(nodes, process, shipper, site, clock):
+    process.grow(NOW_SLICE - 10, 5)
+    for at in range(1, 100):
+        clock.s += 1000
+        if dying(lambda: shipper.ship(NODE), at):
+            break
+        assert site() in ({}, {"1001": ("running", [5])})
+    else:
+        pytest.fail("the sender never came to its end")
+    assert at > 3
+    process.end((NOW_SLICE - 9) * SLICE_NS)
+    for at in range(1, 100):
+        if dying(lambda: shipper.ship(Machine("another")), at):
+            break
+        site()
+    shipper.ship(Machine("another"))
+    assert site() == {"1001": ("finished", [5])}
+    assert [p.name for p in nodes.arrived.glob("*.xws")] == []
+
+
+def test_copies_go_over_nats_too(nodes, process, clock, nats_server, engine):
+    process.grow(NOW_SLICE - 10, 5)
+    outbox = nodes.outbox("n01")
+    running = RunningSteps(outbox.spool, outbox.origin, 1024.0, clock)
+    shipper = Shipper(outbox, NatsSender(nats_server.url), running)
+    inbox = Inbox(nodes.arrived)
+    for _ in range(2):
+        clock.s += 1000
+        assert shipper.ship(NODE) == 1
+        NatsReceiver(nats_server.url, nodes.arrived).receive(inbox)
+        assert len(list(nodes.arrived.glob("*.running.xws"))) == 1
 
 
 def test_copies_of_a_node_that_died_end_by_silence(nodes, process, shipper, site):
