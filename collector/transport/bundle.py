@@ -200,7 +200,7 @@ def _add(tar: tarfile.TarFile, path: Path, running: bool) -> int | None:
     try:
         with open_plain(path, largest=MAX_FILE) as (file, status):
             content = file.read(status.st_size)
-    except (FormatError, OSError):
+    except (FormatError, FileNotFoundError, PermissionError):
         return None
     info = tarfile.TarInfo(path.name)
     info.size, info.uid, info.gid, info.mode = len(content), status.st_uid, status.st_gid, 0o600

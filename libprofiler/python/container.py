@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from crosswind.profile import layout
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import State, TickSource
+from crosswind.profile.plain_file import open_plain
 from crosswind.profile.table import Table, TableError, parse_table
 
 __all__ = [
@@ -43,18 +43,7 @@ class Instant:
 
 def read_file(path: str | os.PathLike[str]) -> tuple[bytes, os.stat_result]:
     """The whole file. It is read, not mapped: a file cut short by its owner meanwhile must not kill the reader."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if os.path.islink(path):
-            raise FormatError(path, "is a symbolic link, no spool file") from None
-        raise error
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise FormatError(path, "is no regular file")
-        if status.st_size > MAX_FILE:
-            raise FormatError(path, f"is larger than {MAX_FILE >> 20} MiB, so it is no spool file")
+    with open_plain(path, largest=MAX_FILE) as (file, status):
         return file.read(status.st_size), status
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import struct
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from crosswind.profile import layout
 from crosswind.profile.container import MAX_FILE, Instant, check_header, header_instant, header_text
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import ChunkKind, State
+from crosswind.profile.plain_file import open_plain
 
 __all__ = ["START", "Cursor", "Peek", "peek"]
 
@@ -72,24 +72,13 @@ def peek(path: str | os.PathLike[str], since: Cursor = START, *, follow: bool = 
     follow=False leaves the cursor where it is. Raises FormatError for what is no spool file (links and special files
     too), OSError on opening it.
     """
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError as error:
-        if os.path.islink(path):
-            raise FormatError(path, "is a symbolic link, no spool file") from None
-        raise error
-    try:
-        return _peek(handle, path, since, follow)
-    finally:
-        os.close(handle)
+    with open_plain(path, largest=MAX_FILE) as (file, status):
+        return _peek(file.fileno(), status, path, since, follow)
 
 
-def _peek(handle: int, path: str | os.PathLike[str], since: Cursor, follow: bool) -> Peek | None:
-    status = os.fstat(handle)
-    if not stat.S_ISREG(status.st_mode):
-        raise FormatError(path, "is no regular file")
-    if status.st_size > MAX_FILE:
-        raise FormatError(path, f"is larger than {MAX_FILE >> 20} MiB, so it is no spool file")
+def _peek(
+    handle: int, status: os.stat_result, path: str | os.PathLike[str], since: Cursor, follow: bool
+) -> Peek | None:
     page = os.pread(handle, layout.HEADER_SIZE, 0)
     if len(page) < layout.HEADER_SIZE or not any(page[:8]):
         if any(page):

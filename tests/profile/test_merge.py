@@ -303,7 +303,7 @@ def test_unreadable_files_are_listed_and_the_rest_is_merged(tmp_path):
     profile = merged(tmp_path)
     assert [(os.path.basename(path), reason) for path, reason in profile.dropped_files] == [
         ("1001.3.99.5.xws", "is not a Crosswind spool file, or cut off in its header"),
-        ("1001.4.98.5.xws", "is a symbolic link, no spool file"),
+        ("1001.4.98.5.xws", "is a symbolic link, no regular file"),
     ]
     with pytest.raises(FormatError, match="not a Crosswind spool file"):
         merge_spools([tmp_path / "2002.3.99.5.xws"])
