@@ -12,36 +12,36 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlalchemy import Engine
 
 from crosswind.collector.batch_system.slurm import UnreadableReport, parse_event, parse_queue
+from crosswind.collector.batch_system.slurm_nodes import parse_nodes
 from crosswind.collector.errors import SpoolError
 from crosswind.db.batch import BatchJob, close_unknown, link_steps, store_batch_jobs
+from crosswind.db.node_troubles import Trouble, follow_troubles
 from crosswind.profile.errors import FormatError
 from crosswind.profile.plain_file import open_plain
 
-__all__ = ["EventReport", "apply_events", "ask_squeue", "repair_from_queue"]
+__all__ = ["EventReport", "apply_events", "note_nodes", "repair_from_queue"]
 
 MAX_EVENTS = 5000  # in one look and one transaction; the rest has its turn in the next
 MAX_EVENT_BYTES = 1 << 16
-MAX_QUEUE_BYTES = 1 << 30
-_PATIENCE_S = 60
 
 
 @dataclass
 class EventReport:
     """What one look did. changed: runs of jobs that are new or of which more is known now. linked: job steps that
-    were brought together with their job. lost: jobs that the batch system forgot. refused: (what, why).
+    were brought together with their job. lost: jobs that the batch system forgot. nodes: that went down or out of
+    service, or came back. refused: (what, why).
     """
 
     changed: int = 0
     linked: int = 0
     lost: int = 0
+    nodes: int = 0
     refused: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -92,22 +92,17 @@ def repair_from_queue(engine: Engine, answer: bytes, asked_ns: int, *, cluster: 
     return report
 
 
-def ask_squeue(program: str = "squeue") -> tuple[bytes, int]:
-    """The queue as JSON and when it was asked for. Raises UnreadableReport when squeue fails, as while the controller
-    is down.
+def note_nodes(engine: Engine, answer: bytes, asked_ns: int, *, cluster: str = "") -> EventReport:
+    """Take in an answer of `sinfo --json` that was asked at asked_ns: which nodes are down or drained, as events.
+    Raises UnreadableReport, DatabaseError.
     """
-    asked_ns = time.time_ns()
-    command = [program, "--json", "--states=all"]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=_PATIENCE_S, check=True)
-    except subprocess.CalledProcessError as error:
-        reason = error.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise UnreadableReport(f"squeue failed: {reason[0] if reason else error.returncode}"[:200]) from None
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UnreadableReport(f"squeue failed: {error}"[:200]) from None
-    if len(done.stdout) > MAX_QUEUE_BYTES:
-        raise UnreadableReport(f"squeue's answer is larger than {MAX_QUEUE_BYTES} bytes")
-    return done.stdout, asked_ns
+    nodes, refused = parse_nodes(answer)
+    troubles = [Trouble("node_down", n.name, n.since_ns, n.reason) for n in nodes if n.is_down]
+    troubles += [Trouble("maintenance", n.name, n.since_ns, n.reason) for n in nodes if n.is_drained and not n.is_down]
+    report = EventReport(refused=[("sinfo", reason) for reason in refused])
+    known = {node.name for node in nodes}
+    report.nodes = follow_troubles(engine, troubles, known, asked_ns, source="slurm", cluster=cluster)
+    return report
 
 
 def _event_files(folder: Path) -> list[Path]:
