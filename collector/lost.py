@@ -33,6 +33,6 @@ def end_lost(
         if evaluate is not None:
             try:
                 evaluate_whole(engine, job.key, evaluate)
-            except NO_ESTIMATE as error:
+            except (MemoryError, *NO_ESTIMATE) as error:
                 log_event(logging.WARNING, "note", reason=f"{job.job_id}.{job.step} has no estimate: {error}")
     return lost

@@ -14,6 +14,7 @@ from crosswind.db.connection import reading, writing
 __all__ = ["LOST", "LostJob", "mark_lost"]
 
 LOST = "lost"  # of a job step and of its processes: a newer delivery still makes them what it says
+_MOST = 100  # in one go: they are estimated then
 _LEAST_SLICES = 3  # a step is silent for so many of its own slices at least
 
 
@@ -29,7 +30,8 @@ class LostJob:
 
 
 def mark_lost(engine: Engine, silent_ns: int, now_ns: int, *, cluster: str = "") -> list[LostJob]:
-    """End the running steps of a cluster that gave no sign of life for so long; which.
+    """End the running steps of a cluster that gave no sign of life for so long, the oldest first; which. There may be
+    more of them: those have their turn the next time.
 
     What is known of them stays; their state and that of their processes is LOST. A step whose job runs, as far as the
     batch system says, is left alone. One that is delivered again afterwards runs again. Raises DatabaseError.
@@ -57,7 +59,8 @@ def _silent(conn: Connection, silent_ns: int, now_ns: int, cluster: str) -> list
             j.end_ns < now_ns - _LEAST_SLICES * j.slice_ns,
             b.state.is_(None) | b.state.in_(ENDED),
         )
-        .order_by(j.key)
+        .order_by(j.end_ns, j.key)
+        .limit(_MOST)
     )
     return [LostJob(*row) for row in conn.execute(query)]
 
