@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, not_, select
+from sqlalchemy import Connection, not_, or_, select
 
-from crosswind.db import schema
+from crosswind.db import resources, schema
 from crosswind.db.scope import JobScope
 
-__all__ = ["Crowd", "crowd_of"]
+__all__ = ["Crowd", "crowd_of", "crowd_outside"]
 
 _Job = tuple[str, str, int]  # cluster, id, uid
+_WHOLE = ("fs:net", "net")  # what the whole system shares, of which others are parts
 _Span = tuple[int, int]  # slices [first, end) of the range
 
 
@@ -56,9 +57,36 @@ def crowd_of(
     return Crowd(_count(everywhere.values(), n_slices), least)
 
 
-def _others(
+def crowd_outside(
     conn: Connection, scope: JobScope, names: Sequence[str], first_slice: int, n_slices: int, slice_ns: int
+) -> NDArray[np.int64]:
+    """Jobs out of scope that also used parts of the system beside these parts of it (resources.PLACED), int64 [slice]:
+    those whose load is the sum over the whole system less that over the parts.
+    """
+    kinds = {resources.split(name)[0] for name in names} & resources.PLACED
+    if not kinds:
+        return np.zeros(n_slices, dtype=np.int64)
+    here = {job for _, job, *_ in _others(conn, scope, names, first_slice, n_slices, slice_ns)}
+    spans: dict[_Job, list[_Span]] = {}
+    for name, job, start_ns, end_ns in _others(conn, scope, _WHOLE, first_slice, n_slices, slice_ns, kinds):
+        elsewhere = job not in here if name in _WHOLE else name not in names
+        first = max(-(-start_ns // slice_ns) - first_slice, 0)
+        end = min(end_ns // slice_ns - first_slice, n_slices)
+        if elsewhere and first < end:
+            spans.setdefault(job, []).append((first, end))
+    return _count(spans.values(), n_slices)
+
+
+def _others(
+    conn: Connection,
+    scope: JobScope,
+    names: Sequence[str],
+    first_slice: int,
+    n_slices: int,
+    slice_ns: int,
+    kinds: Iterable[str] = (),
 ) -> Iterable[tuple[str, _Job, int, int]]:
+    """The steps out of scope on these resources, and on all of these kinds: resource, job, begin, end."""
     j, r, used = schema.job.c, schema.resource.c, schema.job_resource.c
     begin_ns, end_ns = first_slice * slice_ns, (first_slice + n_slices) * slice_ns
     duration = j.end_ns - j.start_ns
@@ -68,7 +96,7 @@ def _others(
         .join(schema.job_resource, used.resource_id == r.id)
         .join(schema.job, j.key == used.job_key)
         .where(
-            r.name.in_(names),
+            or_(r.name.in_(names), *(r.name.startswith(f"{kind}@", autoescape=True) for kind in kinds)),
             j.start_ns < end_ns,
             j.start_ns >= begin_ns - longest,  # so that an index on the begin finds them
             j.end_ns > begin_ns,

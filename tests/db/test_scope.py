@@ -7,7 +7,7 @@ import pytest
 
 from crosswind.db import BatchJob, load_profile, queries, reading
 from crosswind.db.batch import link_steps, store_batch_jobs
-from crosswind.db.crowd import crowd_of
+from crosswind.db.crowd import crowd_of, crowd_outside
 from crosswind.db.scope import JobScope
 from support.profiles import FIRST_SLICE, SLICE_NS, WRITER_RATES, make_profile
 
@@ -21,6 +21,17 @@ def plant(engine, user, job_id, first=0, n=N, host="node01", step="0"):
         n_slices=n, first_slice=FIRST_SLICE + first, rates=WRITER_RATES, hosts=(host,),
     )  # fmt: skip
     return load_profile(engine, profile).job_key
+
+
+def plant_mpi(engine, user, partition, first, n):
+    """An MPI job of which the batch system has said in which partition it runs."""
+    uid = 2000 + sum(user.encode())
+    profile = make_profile(
+        job_id=user, user=user, uid=uid, n_slices=n, first_slice=FIRST_SLICE + first, hosts=(f"{user}1",)
+    )
+    begin_ns = (FIRST_SLICE + first) * SLICE_NS
+    store_batch_jobs(engine, [BatchJob(user, "RUNNING", uid, user=user, partition=partition, start_ns=begin_ns)])
+    load_profile(engine, profile)
 
 
 def seen(engine, scope):
@@ -129,3 +140,18 @@ def test_counts_are_those_of_a_slow_truth(engine, seed):
         assert found.together[at] == len({(user, job) for user, job, _ in there})
         counts = [len({job for _, job, name in there if name == each}) for each in names]
         assert found.least[at] == min([count for count in counts if count], default=0)
+
+
+def test_jobs_outside_of_a_part_are_counted(engine):
+    """The whole system less a partition is the load of whoever is outside of it."""
+    for user, first, n in (("bob", 0, N), ("carol", 0, N), ("dave", 0, N)):
+        plant_mpi(engine, user, "batch", first, n)
+    plant_mpi(engine, "erin", "gpu", 3, 4)
+    scope = JobScope(user="alice")
+    with reading(engine) as conn:
+        asked = (FIRST_SLICE, N, SLICE_NS)
+        assert crowd_of(conn, scope, ("partition@batch",), *asked).together.tolist() == [3] * N
+        assert crowd_outside(conn, scope, ("partition@batch",), *asked).tolist() == [0] * 3 + [1] * 4 + [0] * 5
+        assert crowd_outside(conn, scope, ("partition@batch", "partition@gpu"), *asked).tolist() == [0] * N
+        assert crowd_outside(conn, scope, ("net",), *asked).tolist() == [0] * N
+        assert crowd_outside(conn, JobScope(user="erin"), ("partition@batch",), *asked).tolist() == [0] * N

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from crosswind.db.crowd import crowd_of
+from crosswind.db.crowd import crowd_of, crowd_outside
 from crosswind.web.identity import settings, viewer
 
 __all__ = ["withheld_slices", "withheld_words"]
@@ -21,8 +21,10 @@ def withheld_slices(
     asks = viewer()
     if asks.names_others or not names:
         return np.zeros(n_slices, dtype=np.bool_)
+    k = settings().privacy.background_jobs
     crowd = crowd_of(conn, asks.scope, names, first_slice, n_slices, slice_ns)
-    return crowd.is_smaller_than(settings().privacy.background_jobs)
+    outside = crowd_outside(conn, asks.scope, names, first_slice, n_slices, slice_ns)
+    return crowd.is_smaller_than(k) | ((outside > 0) & (outside < k))
 
 
 def withheld_words() -> str:
