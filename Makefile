@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi test-kill lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-lookup fuzz stress test-cluster generate clean
+.PHONY: help setup build demo test test-abi test-kill test-web lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-compare accuracy-lookup fuzz stress test-cluster generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,11 @@ test-cluster: setup ## real Slurm jobs of two users on two simulated nodes (root
 	@$(MAKE) --no-print-directory build
 	@$(PYTHON) -m pytest tests/cluster/test_plugin.py tests/cluster/live_jobs.py tests/cluster/forty_jobs.py
 
+test-web: setup ## the dashboard: API, access, browser; and the whole story on data of a simulated Slurm (root; some 6 minutes)
+	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster
+	@$(MAKE) --no-print-directory build
+	@$(PYTHON) -m pytest tests/web tests/cluster/browser_story.py
+
 lint: setup ## style and static checks
 	@tools/setup/lint.sh
 
@@ -59,14 +64,18 @@ bench-web: setup ## the dashboard over a simulated month: pages, their data, 50 
 
 accuracy: accuracy-simulated accuracy-real ## the estimators against known truth: simulated runs, then real programs
 
-accuracy-simulated: setup ## ... on simulated runs only, as a table, some 2 minutes; goes on where a demand is missed (SEEDS=20 FIRST_SEED=2003)
-	-@cd tests && ../$(PYTHON) -m accuracy.study --seeds $(or $(SEEDS),20) --first-seed $(or $(FIRST_SEED),2003)
+accuracy-simulated: setup ## ... on simulated runs only, as a table, some 2 minutes; goes on where a demand is missed (SEEDS=20 FIRST_SEED=4003)
+	-@cd tests && ../$(PYTHON) -m accuracy.study --seeds $(or $(SEEDS),20) --first-seed $(or $(FIRST_SEED),4003)
 
 accuracy-real: build ## ... on real programs only, some 25 minutes; goes on where it was stopped (REAL="--runs 4")
 	@cd tests && ../$(PYTHON) -m accuracy.real $(REAL)
 
-accuracy-large: setup ## five million segments estimated in a fresh process: seconds and memory (some 3 minutes, 8 GB)
+accuracy-large: setup ## the estimate of five million segments, of 64 ranks, of 60,000 clusters: seconds and memory (some 6 minutes, 8 GB)
 	@cd tests && ../$(PYTHON) -m accuracy.large_run
+	@cd tests && ../$(PYTHON) -m accuracy.large_tables
+
+accuracy-compare: setup ## how often compare calls runs slower that differ by chance, and those that are slower (some 1 minute; COMPARISONS=150)
+	@cd tests && ../$(PYTHON) -m accuracy.compare_study --comparisons $(or $(COMPARISONS),150)
 
 accuracy-lookup: setup ## how often lookup names a planted culprit, and accuses nobody where there is none (some minutes)
 	@cd tests && ../$(PYTHON) -m accuracy.lookup_study --systems $(or $(SYSTEMS),200)

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtrc
 
+from crosswind.analysis.arrays import median
+
 __all__ = [
     "THRESHOLD_NOISES",
     "Baseline",
@@ -71,7 +73,7 @@ def _is_pile(ratios: NDArray[np.float64], level: float, within: float) -> bool:
     up to the median were spread evenly.
     """
     about = int(np.count_nonzero(np.abs(ratios - level) <= within))
-    reach = max(float(np.median(ratios)) - level, within)
+    reach = max(median(ratios) - level, within)
     by_chance = (0.5 - _SATURATED_QUANTILE) * ratios.size * 2 * within / reach
     return about >= _AGREEING_LEAST or float(pdtrc(about - 2, by_chance)) < _BY_CHANCE
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.analysis.arrays import median
 from crosswind.analysis.baseline import Baseline, find_baseline, minority_baseline, period_of_hits, quickest_baseline
 from crosswind.analysis.uncertainty import SURE_NOISES, bounds_of_loss
 from crosswind.analysis.work_model import WorkModel, fit_work_model
@@ -66,7 +67,7 @@ class Judgement:
 
 def least_noise_us(usual_us: float, weight: NDArray[np.float64]) -> float:
     """What segments of a usual duration differ by without any reason, in microseconds."""
-    return max(_LEAST_NOISE * usual_us, LEAST_NOISE_US / float(np.median(weight)))
+    return max(_LEAST_NOISE * usual_us, LEAST_NOISE_US / median(weight))
 
 
 def is_unusual(noise: float, usual_noise: float) -> bool:
@@ -80,7 +81,7 @@ def judge(members: Members, usual_noise: float | None = None) -> Judgement:
 
 
 def _judge(members: Members, usual_noise: float | None, *, may_split: bool) -> Judgement:
-    usual = float(np.median(members.duration))
+    usual = median(members.duration)
     if usual <= 0:
         return _nothing_found(members)
     fit = _Fit.of(members, usual)
@@ -120,17 +121,17 @@ class _Fit:
     def of(cls, members: Members, usual: float) -> _Fit:
         foot = _FOOT * usual
         y = members.y + foot
-        centre = float(np.median(y))
+        centre = median(y)
         model = fit_work_model(y, members.regressors)
         least = least_noise_us(usual, members.weight) / centre
-        beside = float(np.median(members.duration - members.y)) / centre
+        beside = median(members.duration - members.y) / centre
         return cls(members, y, foot, model, y / model.expected, centre / usual, least, beside)
 
     def judgement(self, baseline: Baseline) -> Judgement:
         """Times from ratios."""
         expected, count = self.model.expected, self.members.weight
-        median = float(np.median(self.ratios))
-        far = self.ratios > median + _MEDIAN_MADS * float(np.median(np.abs(self.ratios - median)))
+        middle = median(self.ratios)
+        far = self.ratios > middle + _MEDIAN_MADS * median(np.abs(self.ratios - middle))
         low, high = self.bounds(baseline)
         return Judgement(
             excess=np.where(baseline.hit, self.y - expected * baseline.level, 0.0),
@@ -138,7 +139,7 @@ class _Fit:
             threshold=expected * baseline.threshold - self.foot,
             noise=baseline.spread * self.weight,
             saturated=False,
-            median_excess_us=float((np.where(far, self.y - expected * median, 0.0) * count).sum()),
+            median_excess_us=float((np.where(far, self.y - expected * middle, 0.0) * count).sum()),
             low_us=low,
             high_us=high,
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.analysis.alike import MIN_GROUP, alike_groups
-from crosswind.analysis.arrays import Grouping, weighted_median
+from crosswind.analysis.arrays import Grouping, median, weighted_median
 from crosswind.analysis.baseline import find_baseline
 from crosswind.analysis.features import SegmentFeatures
 from crosswind.analysis.judging import Judgement, Members, is_unusual, judge, least_noise_us
@@ -85,7 +85,7 @@ def _judge_groups(features: SegmentFeatures, groups: list[NDArray[np.intp]]) -> 
 
 def _can_be_judged(features: SegmentFeatures, group: NDArray[np.intp]) -> bool:
     """Whether a group has members enough for a level of its own, and usually takes time."""
-    return group.size >= MIN_GROUP and bool(np.median(features.duration_us[group]) > 0)
+    return group.size >= MIN_GROUP and median(features.duration_us[group]) > 0
 
 
 def _members(features: SegmentFeatures, group: NDArray[np.intp]) -> Members:
@@ -148,12 +148,12 @@ def _judge_cpu(features: SegmentFeatures, group: NDArray[np.intp], findings: Fin
     """
     cpu, stride = _cpu_part(features, group), features.stride[group].astype(np.float64)
     findings.threshold_us[group] += cpu * stride
-    centre, usual = float(np.median(cpu)), float(np.median(features.duration_us[group] / stride))
+    centre, usual = median(cpu), median(features.duration_us[group] / stride)
     if centre <= _NEGLIGIBLE_CPU * usual:
         return
     ratios = cpu / centre
     baseline = find_baseline(ratios, least_noise_us(usual, stride) / centre)
-    spread = float(np.median(np.abs(ratios - 1.0)))
+    spread = median(np.abs(ratios - 1.0))
     if spread >= _STEADY_CPU or np.count_nonzero(baseline.hit) >= _MANY_HIT * cpu.size:
         findings.cpu_skipped[group] = True
         return

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.analysis.arrays import median
+
 __all__ = ["WorkModel", "fit_work_model"]
 
 _MIN_MEMBERS = 12  # of a group, for a line
@@ -39,7 +41,7 @@ def fit_work_model(y: NDArray[np.float64], regressors: Mapping[str, NDArray[np.f
     Slopes are not negative: more work never takes less time. The same input gives the same model. A line is taken only
     if it clearly beats the constant, which is the median.
     """
-    centre = float(np.median(y))
+    centre = median(y)
     best = np.full(y.size, centre)
     best_score, chosen = _GAIN * _score(y, best), None
     if y.size >= _MIN_MEMBERS:
@@ -53,6 +55,8 @@ def fit_work_model(y: NDArray[np.float64], regressors: Mapping[str, NDArray[np.f
 
 
 def _varies(x: NDArray[np.float64]) -> bool:
+    if x.max() <= (1 + _VARIES) * x.min():  # most do not vary at all, and quantiles cost more
+        return False
     low, high = np.quantile(x, (0.05, 0.95))
     return bool(high > (1 + _VARIES) * low)
 

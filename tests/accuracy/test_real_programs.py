@@ -239,6 +239,7 @@ def test_the_page_is_made_of_the_results(tmp_path):
         for run in study_runs([program], LEVELS, 2, seed=1):
             results.add_run(made_up(run, run.key))
     for run in verdict_runs(PROGRAMS["lammps"], seed=1):
+        results.add_run(made_up(run, run.key, estimated=99.0))
         results.add_run(made_up(run, run.key))
     (tmp_path / "docs").mkdir()
     (tmp_path / PAGE).write_text(f"before\n{BEGIN}old\n{END}after\n")
@@ -247,6 +248,7 @@ def test_the_page_is_made_of_the_results(tmp_path):
     assert page.startswith("before\n")
     assert page.endswith("after\n")
     assert measured_part(page) == section_text(Results(tmp_path / DATA))
+    assert (tmp_path / DATA).read_text().count("\n") == 1 + len(results.runs)  # the machine; replaced runs are gone
     assert "made-up machine" in page
     assert "low 10 of 10 times without, high 10 of 10 times with" in page
     figures = sorted((tmp_path / "docs" / "img").glob("*.svg"))

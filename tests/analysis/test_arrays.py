@@ -18,6 +18,13 @@ matrices = hnp.arrays(
 )
 
 
+@given(hnp.arrays(float, st.integers(1, 40), elements=st.floats(-1e9, 1e9)))
+def test_median_is_numpys(values):
+    before = values.copy()
+    assert arrays.median(values) == np.median(values)
+    assert np.array_equal(values, before)
+
+
 @given(matrices)
 def test_median_over_rows_is_nanmedian(values):
     with warnings.catch_warnings():

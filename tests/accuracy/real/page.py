@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -48,8 +47,7 @@ def write_section(results: Results, root: Path) -> None:
     text = page.read_text()
     measured_part(text)
     if results.path != root / DATA:
-        (root / DATA).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(results.path, root / DATA)
+        results.write_to(root / DATA)
     draw_estimates(study, page.parent / ESTIMATES_FIGURE)
     draw_accuracy(study, page.parent / ACCURACY_FIGURE)
     page.write_text(re.sub(_MARKED, lambda _: BEGIN + section_text(results) + END, text))

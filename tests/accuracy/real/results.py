@@ -45,14 +45,25 @@ class Results:
 
     def add_calibration(self, program: str, amount: int, clean: Clean) -> None:
         """Keep how a program was calibrated."""
-        self._append({"calibration": program, "amount": amount, "clean": asdict(clean)})
+        self._append(_calibration(program, amount, clean))
 
     def add_run(self, record: Mapping[str, Any]) -> None:
         """Keep a run; its name is record["key"]. A later one of the same name counts instead of the earlier."""
         self._append(dict(record))
+
+    def write_to(self, path: Path) -> None:
+        """Write a file of what counts, without runs that later ones replaced."""
+        calibrated = (_calibration(program, *found) for program, found in self.calibrations.items())
+        records = [{"machine": self.machine}, *calibrated, *self.runs.values()]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
     def _append(self, record: dict[str, Any]) -> None:
         self._take(record)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as file:
             file.write(json.dumps(record) + "\n")
+
+
+def _calibration(program: str, amount: int, clean: Clean) -> dict[str, Any]:
+    return {"calibration": program, "amount": amount, "clean": asdict(clean)}
