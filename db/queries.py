@@ -52,6 +52,7 @@ __all__ = [
     "metric_ids_of_job",
     "resource_ids",
     "resources_of_job",
+    "shares_any",
     "slice_range",
 ]
 
@@ -181,6 +182,23 @@ def resources_of_job(conn: Connection, job_key: int) -> list[str]:
         .order_by(schema.resource.c.name)
     )
     return list(conn.execute(query).scalars())
+
+
+def shares_any(conn: Connection, job: JobRow, names: Collection[str]) -> bool:
+    """Whether any other job step used one of these resources while a job ran."""
+    j, r = schema.job.c, schema.resource.c
+    others = (
+        select(j.key)
+        .join(schema.job_resource, schema.job_resource.c.job_key == j.key)
+        .join(schema.resource, r.id == schema.job_resource.c.resource_id)
+        .where(r.name.in_(list(names)), j.key != job.key)
+        .where(j.start_ns < _slices_end_ns(job), j.end_ns > job.first_slice * job.slice_ns)
+    )
+    return conn.execute(others.limit(1)).first() is not None
+
+
+def _slices_end_ns(job: JobRow) -> int:
+    return (job.first_slice + job.n_slices) * job.slice_ns
 
 
 def get_background(

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from crosswind.analysis import SERIES, Reduction, Series, job_series
 from crosswind.analysis.series_bands import VERSION, SeriesBands, series_bands, workers_of, zero_row
 from crosswind.analysis.timeline import WHOLE, Cut
-from crosswind.db import DatabaseError, details, queries, resources
+from crosswind.db import DatabaseError, details, queries, resources, topology
 from crosswind.db.evaluation import LostTime
 from crosswind.db.queries import JobRow
 from crosswind.web.identity.privacy import withheld_slices
@@ -22,8 +22,8 @@ __all__ = [
 ]  # fmt: skip
 
 _NO_SEGMENTS = (
-    "The run has no segments: its ranks meet nowhere in step, neither in a collective of all of them nor at a call site "
-    "that they pass again and again, so there is nothing to compare."
+    "The run has no segments: its ranks meet nowhere in step, neither in a collective of all of them nor at a call "
+    "site that they pass again and again, so there is nothing to compare."
 )
 _NOT_STORED = "When time was lost is not stored with this job: crosswind collect --estimate-again finds it."
 _DAMAGED = "What is stored of lost time is damaged: crosswind collect --estimate-again finds it anew."
@@ -61,8 +61,8 @@ class Background:
     """The load on one kind of shared resource over the hosts of a job.
 
     kind: as in crosswind.db.resources. names: the resources that were added up. total, own: for each metric of the kind
-    that a series shows int64 [slice], of all jobs and of this job alone. withheld: bool [slice], where the others are too
-    few for the viewer to see them; total is own there.
+    that a series shows int64 [slice], of all jobs and of this job alone. withheld: bool [slice], where the others are
+    too few for the viewer to see them; total is own there.
     """
 
     kind: str
@@ -125,16 +125,31 @@ def read_series(
     }
 
 
-def read_background(conn: Connection, job: JobRow, own: JobFrames) -> list[Background]:
+def read_background(
+    conn: Connection,
+    job: JobRow,
+    own: JobFrames | None = None,
+    *,
+    kinds: Collection[str] = tuple(resources.FEEDS),
+) -> list[Background]:
     """The background of every kind of resource that the job used, over the job's slices. None of a job whose slices
-    were pruned: its own share, which is in the sums, is not known any more.
+    were pruned: its own share, which is in the sums, is not known any more. own: the job's frames, where they are
+    there; without them its stored sums are read. kinds: of resources, those to read.
     """
     if not job.detail:
         return []
     used: dict[str, list[str]] = {kind: [] for kind in resources.FEEDS}
     for name in queries.resources_of_job(conn, job.key):
         used[resources.split(name)[0]].append(name)
-    return [_of_kind(conn, job, own, kind, names) for kind, names in used.items() if names]
+    hosts = own.hosts if own else tuple(process.host for process in queries.get_processes(conn, job.key))
+    place = topology.place_of_job(conn, job.key, hosts)
+    backgrounds = []
+    for kind, names in used.items():
+        if names and kind in kinds:
+            metrics = [metric for metric in resources.metrics_of(names[0]) if metric in _SERIES_METRICS]
+            share = _own_share(conn, job, own, metrics, resources.rows_of_kind(kind, hosts, place), len(hosts))
+            backgrounds.append(_of_kind(conn, job, share, kind, names))
+    return backgrounds
 
 
 def read_loss(conn: Connection, job: JobRow) -> Loss:
@@ -150,12 +165,30 @@ def read_loss(conn: Connection, job: JobRow) -> Loss:
     return Loss(None, None, _NOT_STORED)
 
 
-def _of_kind(conn: Connection, job: JobRow, own: JobFrames, kind: str, names: Sequence[str]) -> Background:
-    metrics = [metric for metric in resources.metrics_of(names[0]) if metric in _SERIES_METRICS]
-    total = queries.get_background_sum(conn, names, metrics, job.first_slice, job.n_slices, job.slice_ns)
-    none = np.zeros((0, job.n_slices), dtype=np.int64)
-    # Each process is on one host, so over all resources of a kind the job's share is the sum of its processes.
-    own_share = {metric: own.frames.get(metric, none).sum(axis=0, dtype=np.int64) for metric in metrics}
+def _of_kind(
+    conn: Connection, job: JobRow, own: dict[str, NDArray[np.int64]], kind: str, names: Sequence[str]
+) -> Background:
+    alone = not queries.shares_any(conn, job, names)  # as on nodes that nobody shares: no need to read their sums
+    total = own if alone else queries.get_background_sum(conn, names, own, job.first_slice, job.n_slices, job.slice_ns)
     withheld = withheld_slices(conn, names, job.first_slice, job.n_slices, job.slice_ns)
-    shown = {metric: np.where(withheld, own_share[metric], values) for metric, values in total.items()}
-    return Background(kind, tuple(names), shown, own_share, withheld)
+    shown = {metric: np.where(withheld, own[metric], values) for metric, values in total.items()}
+    return Background(kind, tuple(names), shown, own, withheld)
+
+
+def _own_share(
+    conn: Connection,
+    job: JobRow,
+    own: JobFrames | None,
+    metrics: Collection[str],
+    rows: NDArray[np.intp],
+    n_processes: int,
+) -> dict[str, NDArray[np.int64]]:
+    """What the processes of these rows did, metric -> int64 [slice]. No process uses two resources of a kind, so this
+    is the job's share of all of them together.
+    """
+    sums = queries.get_sums(conn, job.key, metrics) if own is None and rows.size == n_processes else None
+    if sums is None:
+        frames = (own or read_frames(conn, job, metrics)).frames
+        sums = {metric: values[rows].sum(axis=0, dtype=np.int64) for metric, values in frames.items()}
+    none = np.zeros(job.n_slices, dtype=np.int64)
+    return {metric: sums.get(metric, none) for metric in metrics}

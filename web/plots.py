@@ -15,8 +15,8 @@ from crosswind.web.figures import Line, Plot
 from crosswind.web.jobdata import Background, SeriesBands
 
 __all__ = [
-    "PANEL_TITLES", "background_plots", "job_plots", "lost_plot", "quiet_resources", "resource_lines", "series_shown",
-    "withheld_resources",
+    "MAIN_KINDS", "PANEL_TITLES", "background_plots", "job_plots", "lost_plot", "quiet_resources", "resource_lines",
+    "series_shown", "withheld_resources",
 ]  # fmt: skip
 
 _BRIEFS = {metric.name: metric.brief for metric in METRICS}

@@ -120,14 +120,6 @@ def test_pages_cannot_be_written_to(client: FlaskClient, jobs: Jobs) -> None:
     assert "GET" in answer.headers["Allow"]
 
 
-
-
-
-
-
-
-
-
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_text(client: FlaskClient, jobs: Jobs, name: str) -> None:
     key = jobs.hostile[HOSTILE.index(name)]

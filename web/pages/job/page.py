@@ -34,7 +34,7 @@ __all__ = ["page"]
 
 MAX_PROCESSES = 1000  # rows of the table of processes; more are only counted
 MAX_HITS = 100  # rows of the table of stretches
-MAX_TIMES = 16 << 20  # processes times slices of which the split of the time is read
+MAX_TIMES = 1 << 20  # processes times slices, up to which the split of the time is made slice by slice
 
 
 @blueprint.get("/jobs/<int:key>")
@@ -103,12 +103,17 @@ def _io(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[st
 
 def _functions(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[str, Any]) -> dict[str, Any]:
     mpi = np.array([process.is_mpi for process in processes], dtype=np.bool_)
-    small = job.n_processes * job.n_slices <= MAX_TIMES
-    times = read_frames(conn, job, TIME_COLUMNS) if small else None
+    totals = details.get_totals(conn, job.key)
+    if job.n_processes * job.n_slices <= MAX_TIMES:
+        data = read_frames(conn, job, TIME_COLUMNS)
+        times = time_parts(data.frames, data.covered_ns)
+    else:  # each process as one long slice: what it did at the same time as nothing else is lost
+        lives = np.array([[process.end_ns - process.start_ns] for process in processes], dtype=np.int64)
+        times = time_parts({name: totals[name][:, np.newaxis] for name in TIME_COLUMNS if name in totals}, lives)
     return {
         "functions": function_rows(queries.get_functions(conn, job.key)),
-        "totals": total_rows(details.get_totals(conn, job.key), mpi),
-        "time": time_parts(times.frames, times.covered_ns) if times else [],
+        "totals": total_rows(totals, mpi),
+        "time": times,
     }
 
 

@@ -13,12 +13,14 @@ from sqlalchemy import Connection
 from crosswind.analysis import process_series, series_named
 from crosswind.db import queries
 from crosswind.db.queries import JobRow
+from crosswind.db.resources import FEEDS
 from crosswind.web.figures import Plot, points_per_line
 from crosswind.web.identity.privacy import withheld_words
 from crosswind.web.jobdata import Background, Loss, read_background, read_frames, read_loss, read_series
 from crosswind.web.pages.job.coverage import coverage_plot, read_coverage
 from crosswind.web.pages.job.nodes import node_plots, read_nodes
 from crosswind.web.plots import (
+    MAIN_KINDS,
     background_plots,
     job_plots,
     lost_plot,
@@ -56,7 +58,8 @@ def read_stack(conn: Connection, job: JobRow, *, spread: bool, every: bool, proc
     one = {} if process is None else _one_process(conn, job, names, process)
     title = "" if process is None else process_title(conn, job, process)
     own = job_plots(read_series(conn, job, names=names), spread=spread, every=every, one=one, one_title=title)
-    backgrounds = read_background(conn, job, read_frames(conn, job))
+    kinds = tuple(FEEDS) if every else MAIN_KINDS
+    backgrounds = read_background(conn, job, kinds=kinds)
     beside = background_plots(backgrounds, job.slice_ns, every=every)
     covered = coverage_plot(read_coverage(conn, job)) if beside else []
     plots = [*lost_plot(loss.per_slice_s, job.slice_ns), *own, *beside, *covered]
