@@ -166,10 +166,16 @@ def mpi(program: str) -> str:
     )
 
 
+def story_in(database: Path) -> Story:
+    """The story of a database that was made before: Slurm numbers the jobs as they are submitted."""
+    return read_story(f"sqlite:///{database.absolute()}", 4, 1, 2, 3)
+
+
 def read_story(url: str, victim: int, noise: int, *bystanders: int) -> Story:
     """What the database says of these jobs."""
     found = look_up(f"{victim}.0", url)
     assert found.lines, found.sentence
+    blamed = found.lines[0].job
     engine = open_database(url)
     with reading(engine) as conn:
         rows = {job: queries.find_jobs(conn, str(job), "0")[0] for job in (victim, noise, *bystanders)}
@@ -182,7 +188,7 @@ def read_story(url: str, victim: int, noise: int, *bystanders: int) -> Story:
         noise=jobs[noise],
         bystanders=tuple(jobs[job] for job in bystanders),
         interference_pct=estimate.get("interference_pct") or 0.0,
-        first=found.lines[0].job.job_id,
+        first=blamed.job_id if blamed else "",
         is_found=found.lines[0].found,
     )
 
