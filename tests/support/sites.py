@@ -18,6 +18,7 @@ HOSTILE = (
     "'; DROP TABLE job; --",
     "</title><svg onload=alert(1)>",
     "a&order=%00\u202e\u0007b",
+    "=1+1;@SUM(A1)",
 )
 SLOW = {number: 50.0 for number in range(1200, 1790, 4)}  # lost time in slices 6 to 8
 
