@@ -29,6 +29,7 @@ from crosswind.collector.log import log_event
 from crosswind.collector.lost import end_lost
 from crosswind.collector.plan import Due, Known, Plan
 from crosswind.collector.report import CollectReport
+from crosswind.collector.running import RunningSteps
 from crosswind.collector.settings import Settings
 from crosswind.collector.spool import remove_unfinished
 from crosswind.collector.step_loader import StepLoader, name_of
@@ -64,6 +65,7 @@ class Daemon:
         self._clock_ns = clock_ns
         self._share: FairShare[Due] = FairShare()
         self._plan = Plan(self.settings.limits)
+        self._running_steps = RunningSteps()
         self._failures = 0  # of the database, in a row
         self._logged = 0  # steps of this look's report
         self._scan_s = 0.0  # CPU time that listing the directories took in the last look
@@ -113,6 +115,7 @@ class Daemon:
                 self._set_aside(loader, now_ns)
                 due = self._plan.due(self._followers, now_ns)
                 loader.report.running = [name_of(key) for key in self._plan.running]
+                self._running_steps.keep(self._plan.running)
                 self._load(loader, due)
             finally:
                 self._account(loader.report, time.monotonic() - begin)
@@ -218,16 +221,24 @@ class Daemon:
             if turn is None:
                 return
             for batch in step.batches if turn.loaded != state else ():
-                files, _ = read_spools(batch)  # what can't be read now is refused when the step is over
-                members = group_by_step(files).get(step.key)
-                if members:
-                    loader.load_running(members, step.running)
-                    self._log_loaded(loader.report, "running")
+                self._load_running(loader, step, batch)
             turn.note(state)
         known.state = state
         known.add_cost(time.thread_time() - begin_cpu)
         round_s = sum(other.cost_s for other in self._plan.known.values())
         known.refresh_from = begin + min(round_s / self.settings.live_share, self.settings.longest_pause_s)
+
+    def _load_running(self, loader: StepLoader, step: Due, batch: Sequence[Path]) -> None:
+        """Load what is new in these files of a running step, or all of it."""
+        new = self._running_steps.read_on(step.key, batch, step.running)
+        if new is not None and (not new or loader.load_on(new, step.running, self._running_steps.ended_ns(step.key))):
+            self._running_steps.note(step.key, new, step.running)
+        else:
+            files, _ = read_spools(batch)  # what can't be read now is refused when the step is over
+            members = group_by_step(files).get(step.key)
+            if members and loader.load_running(members, step.running):
+                self._running_steps.note(step.key, members, step.running)
+        self._log_loaded(loader.report, "running")
 
     def _log_loaded(self, report: CollectReport, kind: str) -> int:
         """Log and count what was loaded since the last time; how many process slices."""

@@ -14,7 +14,9 @@ from sqlalchemy.exc import DataError
 from crosswind.collector.claim import Claims
 from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, checked_evaluation, evaluate_whole
 from crosswind.collector.report import CollectReport, LoadedStep
-from crosswind.db import DatabaseError, Evaluation, RefusedProfile, load_profile
+from crosswind.collector.running import tail_of
+from crosswind.db import DatabaseError, Evaluation, LoadResult, RefusedProfile, load_profile
+from crosswind.db.store import extend_profile
 from crosswind.db.summaries import Summarize
 from crosswind.profile.errors import FormatError, printable
 from crosswind.profile.merge import merge_files
@@ -70,14 +72,30 @@ class StepLoader:
             else:
                 self.claims.of(read).finish(read, delete=self.delete)
 
-    def load_running(self, members: Sequence[File], running: Collection[str] = ()) -> None:
+    def load_running(self, members: Sequence[File], running: Collection[str] = ()) -> bool:
         """Load what a running step has so far, without an estimate; its files are not touched. running: paths of
-        processes that are not seen here but still run. Raises DatabaseError.
+        processes that are not seen here but still run. Whether it could be loaded. Raises DatabaseError.
         """
         why = self._load(members, [], None, running)
         if why:
             self.report.refused.append((self._shown(Path(members[0].path)), why[0]))
             self.report.kinds[why[1]] += 1
+        return why is None
+
+    def load_on(self, members: Sequence[SpoolFile], running: Collection[str], ended_ns: int) -> bool:
+        """Load what is new in the files of a running step, which were read behind marks; False: the database lacks what
+        lies before them, and nothing was done. ended_ns: see merge_files. Raises DatabaseError.
+        """
+        try:
+            profile = self._merge(members, [], running, ended_ns)
+            tail = tail_of(profile, members)
+            result = extend_profile(self.engine, tail, summarize=self.summarize, cluster=self.cluster)
+        except (FormatError, RefusedProfile, MemoryError, ArithmeticError, LookupError, TypeError, ValueError):
+            return False  # loading all of it says what is wrong
+        if result is None:
+            return False
+        self._report(profile, members, result)
+        return True
 
     def put_away(self, path: Path) -> None:
         """A file of no job step: the log of short processes outside any job. Raises SpoolError."""
@@ -133,19 +151,24 @@ class StepLoader:
             return f"cannot be loaded ({type(error).__name__}: {printable(str(error))[:200]})", "impossible"
         if result.is_joined and evaluate:
             self._evaluate_whole(result.job_key, evaluate, profile)
+        self._report(profile, files, result)
+        return None
+
+    def _report(self, profile: Profile, files: Sequence[File], result: LoadResult) -> None:
         job, newest = profile.job, max(_newest_ns(file) for file in files)
         n = len(profile.processes)
         self.report.loaded.append(
             LoadedStep(job.id, job.step, job.user, result.job_key, n, result.slices, result.loaded, newest)
         )
-        return None
 
-    def _merge(self, files: Sequence[File], dropped: list[tuple[str, str]], running: Collection[str]) -> Profile:
+    def _merge(
+        self, files: Sequence[File], dropped: list[tuple[str, str]], running: Collection[str], ended_ns: int = 0
+    ) -> Profile:
         """The profile of one step. Raises FormatError, also for what the merging did not foresee: the rest has to go
         on.
         """
         try:
-            profile = merge_files(files, dropped, running=running)
+            profile = merge_files(files, dropped, running=running, ended_ns=ended_ns)
         except (ValueError, ArithmeticError, LookupError) as error:
             raise FormatError(files[0].path, f"cannot be merged ({type(error).__name__}: {error})") from error
         origins = ((self._shown(Path(path)), why) for path, why in profile.dropped_files)

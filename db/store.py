@@ -187,6 +187,7 @@ def _extend(conn: Connection, tail: Tail, summarize: Summarize | None, cluster: 
     both = None if old is None else grown(replace(old, segments=None), tail)
     if old is None or both is None:
         return None
+    both = _with_past(both, old)
     place = topology.held_placement(conn, held.topology_id, held.partition, _hosts(both))
     since_ns = old.first_slice * held.slice_ns
     rows = rows_of(both, cluster, place, summarize=summarize, goes_on_before=old.first_slice > held.first_slice)
@@ -206,6 +207,17 @@ def _extend(conn: Connection, tail: Tail, summarize: Summarize | None, cluster: 
     changes = contribution(both, rows.job["fed"], place.place)
     add_to_background(conn, taken_back(changes, contribution(old, held.fed, place.place)))
     return LoadResult(held.key, True, n_slices)
+
+
+def _with_past(both: Profile, old: Profile) -> Profile:
+    """What a profile of some slices cannot say of the whole job stays as it was."""
+    errors = {name: max(getattr(p.clock, name) for p in (both, old)) for name in ("max_error_us", "late_max_ms")}
+    return replace(
+        both,
+        job=replace(both.job, command=old.job.command),
+        clock=replace(old.clock, **errors),
+        dropped_files=tuple(sorted({*old.dropped_files, *both.dropped_files})),
+    )
 
 
 def _check_partitions(conn: Connection, rows: Rows) -> None:

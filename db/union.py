@@ -27,11 +27,12 @@ _Source = tuple[Profile, int]
 @dataclass(frozen=True)
 class Tail:
     """The newest slices of a job step, of which the others were loaded before. profile: only with slices from
-    `profile.first_slice` on and without segments, all else as of the whole step. before_ns: int64 [process], UTC until
-    when the slices of each process are left out; 0: none are.
+    `profile.first_slice` on and without segments, all else as of the whole step. since: int64 [process], number of the
+    slice before which those of a process are left out. before_ns: int64 [process], UTC until when they are; 0: none is.
     """
 
     profile: Profile
+    since: NDArray[np.int64]
     before_ns: NDArray[np.int64]
 
 
@@ -45,13 +46,16 @@ def grown(old: Profile, tail: Tail) -> Profile | None:
     for row, before_ns in zip(rows, tail.before_ns.tolist(), strict=True):
         if before_ns and (row < 0 or old.processes[row].end_ns < before_ns):
             return None
-    known = np.array(rows) >= 0
+    n_both = min(at + new.n_slices, old.n_slices)
+    left_out = (np.arange(n_both) < (tail.since - old.first_slice)[:, np.newaxis]) & (np.array(rows) >= 0)[
+        :, np.newaxis
+    ]
 
     def with_before(values: NDArray[np.int64], before: NDArray[np.int64] | None) -> NDArray[np.int64]:
         out = np.zeros((len(rows), at + new.n_slices), dtype=np.int64)
         out[:, at:] = values
         if before is not None:
-            out[known, :at] = before[np.array(rows)[known], :at]
+            np.copyto(out[:, :n_both], before[rows, :n_both], where=left_out)
         return out
 
     names = sorted(old.slices.keys() | new.slices.keys())

@@ -8,15 +8,17 @@ is spread over that time, so nothing that was counted is lost, and the sum over 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.profile.marks import Mark
 from crosswind.profile.model import Column
+from crosswind.profile.records import LogPlace
 from crosswind.profile.spool import SpoolFile
 
-__all__ = ["MAX_SLICES", "Folded", "Pieces", "fold", "lay"]
+__all__ = ["MAX_SLICES", "Folded", "Pieces", "fold", "lay", "mark_of"]
 
 MAX_SLICES = 1 << 20  # of one process: 48 days at 4 s
 MAX_PARTS = 1 << 24
@@ -73,7 +75,44 @@ def fold(file: SpoolFile, end_ns: int) -> Folded:
     problems: list[str] = []
     records = _plausible(file, problems)
     pieces = _with_rest(file, records, _holes(file, records, end_ns))
-    return lay(pieces, file.table.columns, file.slice_ns, problems)
+    laid = lay(pieces, file.table.columns, file.slice_ns, problems)
+    return replace(laid, totals=_with_before(laid.totals, file)) if file.before else laid
+
+
+def mark_of(file: SpoolFile) -> Mark | None:
+    """A mark from which the file can be read on: before the last slice that it closed, which may still get more. None
+    where something was counted in holes between the records: that is spread anew with each look.
+    """
+    log, before = file.slices, file.before
+    begin_ns = before.until_ns if before else file.start.real_ns
+    nothing = np.zeros(len(file.table.columns), dtype=np.int64)
+    start = before or Mark(file.inode, LogPlace(), begin_ns, nothing)
+    if file.problems or not len(log):
+        return None if file.problems else start
+    least, n = file.slice_ns // HOLE, int(np.count_nonzero(log.index < log.index[-1]))
+    gaps = log.begin_ns - np.concatenate(([begin_ns], log.end_ns[:-1]))
+    ends_late = log.end_ns[:n].max(initial=0) > log.index[-1] * file.slice_ns + file.slice_ns // LATE
+    if gaps.max() > least or ends_late or (log.index[1:] < log.index[:-1]).any():
+        return None
+    sums = start.sums.copy()
+    gauge = np.array([column.kind == "gauge" for column in file.table.columns], dtype=np.bool_)[log.column]
+    early = log.record < n
+    np.add.at(sums, log.column[early & ~gauge], log.value[early & ~gauge])
+    np.maximum.at(sums, log.column[early & gauge], log.value[early & gauge])
+    if not n:
+        return start
+    place = LogPlace(*(int(values[n - 1]) for values in (log.chunk, log.behind, log.index)))
+    return Mark(file.inode, place, int(log.end_ns[n - 1]), sums)
+
+
+def _with_before(totals: dict[str, int], file: SpoolFile) -> dict[str, int]:
+    """The totals of what was read, and of what lies before the mark."""
+    out = dict(totals)
+    for column, so_far in zip(file.table.columns, file.before.sums.tolist() if file.before else (), strict=True):
+        if so_far:
+            behind = out.get(column.name, 0)
+            out[column.name] = max(behind, so_far) if column.kind == "gauge" else behind + so_far
+    return out
 
 
 def lay(pieces: Pieces, columns: Sequence[Column], slice_ns: int, problems: list[str]) -> Folded:
@@ -110,10 +149,11 @@ def _plausible(file: SpoolFile, problems: list[str]) -> Pieces:
 
 
 def _holes(file: SpoolFile, records: Pieces, end_ns: int) -> tuple[Ints, Ints]:
-    """Begins and ends of the stretches of the process's life that no record covers."""
+    """Begins and ends of the stretches of the process's life, from the mark on, that no record covers."""
     least = file.slice_ns // HOLE
     order = np.argsort(records.begin, kind="stable")
-    known_until = np.maximum.accumulate(np.concatenate(([file.start.real_ns], records.end[order])))
+    begin_ns = file.before.until_ns if file.before else file.start.real_ns
+    known_until = np.maximum.accumulate(np.concatenate(([begin_ns], records.end[order])))
     begins, ends = known_until, np.concatenate((records.begin[order], [end_ns]))
     hole = ends - begins > least
     if not hole.any():  # so that what is left to place has a place: the very end
@@ -150,10 +190,10 @@ def _rest(file: SpoolFile, records: Pieces, hole_ns: int) -> tuple[Ints, Ints]:
     up to the last record is added here. Times are converted at a rate that the process still refined while it wrote the
     records, so they may not exceed the time there is.
     """
-    sums = np.zeros(len(file.table.columns), dtype=np.int64)
+    sums = file.before.sums.copy() if file.before else np.zeros(len(file.table.columns), dtype=np.int64)
     np.add.at(sums, records.column, records.value)
     ticks = file.groups[:, TICKS].copy()
-    closed_until = int(records.end.max(initial=0))
+    closed_until = int(records.end.max(initial=file.before.until_ns if file.before else 0))
     most_ns = hole_ns * max(file.n_threads, 1)
     pending_ns = np.zeros_like(ticks)
     for call in file.running:

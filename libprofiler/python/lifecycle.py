@@ -101,17 +101,20 @@ def endings(
     now_ns: int | None = None,
     last_seen_ns: Mapping[str, int] | None = None,
     running: Collection[str] = (),
+    ended_ns: int = 0,
 ) -> list[Ending]:
     """The ending of each process of a job step, in the order of `files`; logs: the short processes of the step.
 
     last_seen_ns: when the caller last saw a process alive, by path. running: paths of those that the caller takes to be
-    running somewhere, unless they say otherwise themselves. now_ns: UTC, default the clock.
+    running somewhere, unless they say otherwise themselves. ended_ns: when the last process ended that is not among the
+    files. now_ns: UTC, default the clock.
     """
     machine = machine or Machine.this()
     now_ns = time.time_ns() if now_ns is None else now_ns
     successors = _successors(files, logs)
     known = [_known_ending(f, successors.get(i), machine, now_ns) for i, f in enumerate(files)]
     others_end = max((e.end_ns for e in known if e and not e.guessed), default=0)
+    others_end = max(others_end, ended_ns)
     seen = last_seen_ns or {}
     return [
         ending

@@ -14,6 +14,7 @@ from crosswind.profile import varint
 __all__ = [
     "MAX_RECORDS",
     "MAX_VALUE",
+    "LogPlace",
     "SliceLog",
     "committed",
     "fixed",
@@ -35,11 +36,21 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class LogPlace:
+    """A place behind a record: the number of its chunk, the offset in it, and the slice number of the record."""
+
+    chunk: int = 0
+    offset: int = 0
+    index: int = 0
+
+
+@dataclass(frozen=True)
 class SliceLog:
     """Slice records in the order of writing, and their values as triples.
 
     All int64. index: slice number. begin_ns, end_ns: true boundaries, UTC. offset_ns, max_error_us: the node's clock.
-    cost_ns: CPU time that closing the slice took. record, column, value: the value of a column in a record.
+    cost_ns: CPU time that closing the slice took. chunk, behind: number of the record's chunk, and the offset behind it
+    there. record, column, value: the value of a column in a record.
     """
 
     index: Ints
@@ -49,6 +60,8 @@ class SliceLog:
     offset_ns: Ints
     max_error_us: Ints
     cost_ns: Ints
+    chunk: Ints
+    behind: Ints
     record: Ints
     column: Ints
     value: Ints
@@ -56,14 +69,29 @@ class SliceLog:
     def __len__(self) -> int:
         return int(self.index.size)
 
+    @property
+    def place(self) -> LogPlace:
+        """Behind the last record."""
+        return LogPlace(*(int(v[-1]) for v in (self.chunk, self.behind, self.index))) if len(self) else LogPlace()
 
-def read_slices(chunks: list[bytes], n_columns: int, slice_ns: int) -> tuple[SliceLog, list[str]]:
-    """All slice records of the chunks of this kind, and what was wrong, one sentence a chunk."""
+
+def read_slices(
+    chunks: list[bytes], n_columns: int, slice_ns: int, since: LogPlace | None = None
+) -> tuple[SliceLog, list[str]]:
+    """The slice records of the chunks of this kind, all or those behind a place, and what was wrong, one sentence a
+    chunk.
+    """
+    since = since or LogPlace()
     longest = 10 * (SLICE_HEAD + 2 * n_columns)
     logs: list[SliceLog] = []
     problems: list[str] = []
-    for numbers in committed(chunks, longest, "slice", problems):
-        log, good = _slices(numbers, n_columns, slice_ns, first_record=sum(map(len, logs)))
+    rest = [chunk[since.offset if number == since.chunk else 0 :] for number, chunk in enumerate(chunks)]
+    for number, (numbers, behind) in enumerate(
+        _committed(rest[since.chunk :], longest, "slice", problems), since.chunk
+    ):
+        at = since if number == since.chunk else LogPlace(number)
+        n_before = sum(map(len, logs))
+        log, good = _slices(numbers, behind, at, n_columns, slice_ns, first_record=n_before)
         report("slice", good, problems)
         logs.append(log)
     return SliceLog(*_joined(logs)), problems
@@ -89,6 +117,13 @@ def prefix(good: NDArray[np.bool_]) -> int:
 
 def committed(chunks: list[bytes], longest: int, what: str, problems: list[str]) -> Iterator[varint.Varints]:
     """The numbers of each chunk's committed records; at least one chunk, if need be an empty one."""
+    return (numbers for numbers, _ in _committed(chunks, longest, what, problems))
+
+
+def _committed(
+    chunks: list[bytes], longest: int, what: str, problems: list[str]
+) -> Iterator[tuple[varint.Varints, Ints]]:
+    """As committed, with the offset behind each record."""
     budget = MAX_RECORDS
     for chunk in chunks or [b""]:
         starts, lengths, crcs, complaint = walk(chunk, longest, budget)
@@ -102,7 +137,7 @@ def committed(chunks: list[bytes], longest: int, what: str, problems: list[str])
         if complaint:
             problems.append(complaint)
         budget -= n
-        yield varint.decode(data, starts[:n], lengths[:n])
+        yield varint.decode(data, starts[:n], lengths[:n]), starts[:n] + ((lengths[:n] + 3) & ~3)
 
 
 def walk(chunk: bytes, longest: int, most: int) -> tuple[Ints, Ints, NDArray[np.uint32], str]:
@@ -132,13 +167,15 @@ def walk(chunk: bytes, longest: int, most: int) -> tuple[Ints, Ints, NDArray[np.
 
 
 def _slices(
-    numbers: varint.Varints, n_columns: int, slice_ns: int, first_record: int
+    numbers: varint.Varints, behind: Ints, since: LogPlace, n_columns: int, slice_ns: int, first_record: int
 ) -> tuple[SliceLog, NDArray[np.bool_]]:
-    """Good records of a chunk up to the first bad one; which were good."""
+    """Good records of a chunk, from a place in it on and up to the first bad one; which were good. behind: the offset
+    behind each, from that place.
+    """
     pairs = numbers.count - SLICE_HEAD
     good = numbers.good & (pairs >= 0) & (pairs % 2 == 0)
     head = fixed(numbers, good, SLICE_HEAD)
-    index, index_good = running_index(head[:, 0], MAX_VALUE // slice_ns)
+    index, index_good = running_index(head[:, 0], MAX_VALUE // slice_ns, since.index)
     signed = varint.unzigzag(head[:, 2:5].reshape(-1)).reshape(-1, 3)
     good = good & index_good & (head[:, 7] == np.maximum(pairs, 0) // 2) & (head[:, 1] < 1 << 16)
     good &= (np.abs(signed) < MAX_VALUE).all(axis=1) & (signed > -MAX_VALUE).all(axis=1)
@@ -158,6 +195,8 @@ def _slices(
         offset_ns=signed[:n, 2],
         max_error_us=head[:n, 5].astype(np.int64),
         cost_ns=head[:n, 6].astype(np.int64),
+        chunk=np.full(n, since.chunk, dtype=np.int64),
+        behind=behind[:n] + since.offset,
         record=record[keep] + first_record,
         column=column[keep],
         value=numbers.values[at[keep]].astype(np.int64),
@@ -196,10 +235,10 @@ def fixed(numbers: varint.Varints, good: NDArray[np.bool_], width: int) -> NDArr
     return out
 
 
-def running_index(steps: NDArray[np.uint64], limit: int) -> tuple[Ints, NDArray[np.bool_]]:
-    """The numbers of which `steps` are the differences, from zero; where they stay below the limit."""
+def running_index(steps: NDArray[np.uint64], limit: int, begin: int = 0) -> tuple[Ints, NDArray[np.bool_]]:
+    """The numbers of which `steps` are the differences, from `begin`; where they stay below the limit."""
     possible = steps < limit
-    total = np.cumsum(np.where(possible, steps, 0).astype(np.float64))
+    total = begin + np.cumsum(np.where(possible, steps, 0).astype(np.float64))
     possible &= total < limit
-    index = np.cumsum(np.where(possible, steps, 0).astype(np.int64))
+    index = begin + np.cumsum(np.where(possible, steps, 0).astype(np.int64))
     return np.where(possible, index, 0), possible

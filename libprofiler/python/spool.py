@@ -29,6 +29,7 @@ from crosswind.profile.container import (
 )  # fmt: skip
 from crosswind.profile.errors import FormatError
 from crosswind.profile.layout import ChunkKind, SlotState, State, TickSource
+from crosswind.profile.marks import Mark, read_since
 from crosswind.profile.records import SliceLog, read_slices
 from crosswind.profile.segment_log import SegmentLog
 from crosswind.profile.segment_reader import read_segments
@@ -58,6 +59,7 @@ class SpoolFile:
     sites: the places from which calls ended segments, by number. files: uint64 [n], a word for each file that it read
     or wrote (libprofiler/file_table.h). running: calls that have not returned. last_call_tick: begin of the latest
     call, 0 if there was none. owner_uid, mtime_ns: of the file. problems: what could not be believed, in sentences.
+    before: the mark behind which it was read; None: it was read whole.
     """
 
     path: str
@@ -97,6 +99,8 @@ class SpoolFile:
     running: tuple[RunningCall, ...]
     last_call_tick: int
     problems: tuple[str, ...]
+    inode: int = 0
+    before: Mark | None = None
 
     def ticks_to_ns(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
         """Durations in ns; zeros where the tick rate is not known."""
@@ -109,9 +113,12 @@ class SpoolFile:
         return self.start.real_ns + self.ticks_to_ns(np.asarray(tick, dtype=np.int64) - self.start.tick)
 
 
-def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
-    """Read a spool file. Raises FormatError when it is none or nothing in it can be believed, OSError on opening it."""
-    data, status = read_file(path)
+def read_spool(path: str | os.PathLike[str], since: Mark | None = None) -> SpoolFile:
+    """Read a spool file. Raises FormatError when it is none or nothing in it can be believed, OSError on opening it.
+
+    since: only the slices behind this mark, which is of the same file (marks.mark_of), and no segments.
+    """
+    data, status = read_file(path) if since is None else read_since(path, since)
     header = check_header(data, layout.MAGIC, path)
     problems: list[str] = []
     try:
@@ -121,9 +128,12 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         groups, functions, words = _counters(blocks, table)
     except TableError as error:
         raise FormatError(path, str(error)) from None
-    slices, slice_problems = read_slices(chunks[ChunkKind.SLICES], len(table.columns), int(header["slice_ns"]))
-    segments, segment_problems = read_segments(chunks, table)
-    sites, site_problems = read_sites(tuple(chunks[ChunkKind.SITES]), len(table.functions))
+    slices, slice_problems = read_slices(
+        chunks[ChunkKind.SLICES], len(table.columns), int(header["slice_ns"]), since.place if since else None
+    )
+    of_segments = chunks if since is None else {kind: [] for kind in ChunkKind}
+    segments, segment_problems = read_segments(of_segments, table)
+    sites, site_problems = read_sites(tuple(of_segments[ChunkKind.SITES]), len(table.functions))
     problems += [*slice_problems, *segment_problems, *site_problems]
     ended = bool(header["state"] != State.RUNNING and header["end"]["real_ns"])
     start, end = header_instant(header["start"]), header_instant(header["end"]) if ended else None
@@ -159,6 +169,8 @@ def read_spool(path: str | os.PathLike[str]) -> SpoolFile:
         running=_running(blocks, table),
         last_call_tick=_last_call(blocks),
         problems=tuple(problems),
+        inode=status.st_ino,
+        before=since,
     )
 
 

@@ -95,7 +95,7 @@ class TestRunningJobs:
         process.grow(NOW_SLICE - 10, 5)
         daemon.look()
         reads = []
-        monkeypatch.setattr(daemon_module, "read_spools", lambda paths: reads.append(paths) or ([], []))
+        monkeypatch.setattr(daemon_module.Daemon, "_load_running", lambda *args: reads.append(args))
         for _ in range(5):
             clock.wait(4)
             daemon.look()
