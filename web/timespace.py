@@ -23,6 +23,7 @@ from crosswind.web.identity import Viewer
 __all__ = ["METRICS", "Drawn", "GridMetric", "Panel", "draw_grid", "first_shown_ns", "read_panels", "within_budget"]
 
 COLUMNS = 480
+SHORTEST_NS = 4 * 10**9  # of a column: a slice
 MOST_ROWS = 160
 MOST_OUTLINES = 700  # jobs that are drawn with their outline, the largest of all
 MOST_CELLS = 40_000_000  # process-slices that are read for one picture
@@ -92,7 +93,7 @@ class Drawn:
                 self.rows.names[min(at + self.rows.per_row, len(self.rows.names)) - 1]
                 for at in range(0, len(self.rows.names), self.rows.per_row)
             ],
-            "columns": COLUMNS,
+            "columns": self.shades.shape[1],
             "shades": base64.b64encode(self.shades.tobytes()).decode(),
             "metric": {"title": metric.title, "unit": unit.label, "top": self.top * unit.factor, "how": metric.how},
             "jobs": self.jobs,
@@ -112,7 +113,7 @@ def draw_grid(
     if viewer.names_others:
         names += timespace.node_names(conn)
     rows = NodeRows.of(between(natural_order(names), first, last), MOST_ROWS)
-    grid = Grid(rows, begin_ns, end_ns, COLUMNS)
+    grid = Grid(rows, begin_ns, end_ns, max(1, min(COLUMNS, (end_ns - begin_ns) // SHORTEST_NS)))
     for job in jobs:
         grid.occupy(job.hosts, job.start_ns, job.end_ns)
     left_out = _colour(conn, grid, jobs, METRICS[name], end_ns)

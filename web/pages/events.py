@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NoReturn
 from urllib.parse import urlencode
 
@@ -52,7 +53,7 @@ def add() -> Response:
 def change(number: int) -> Response:
     """Change an event."""
     require(Role.SUPPORT)
-    event = _event(_cluster_of(number))
+    event = replace(_event(), cluster=_cluster_of(number))
     if not _stored(lambda: replace_event(engine(), number, event)):
         _gone(number)
     return _back(event)
@@ -67,14 +68,14 @@ def remove(number: int) -> Response:
     return redirect(url_for("system.index"), 303)
 
 
-def _event(cluster: str = "") -> Event:
+def _event() -> Event:
     try:
         form = EventForm().load(request.form.to_dict())
     except ValidationError as error:
         named = error.normalized_messages().items()
         abort(400, description="; ".join(f"{name}: {' '.join(map(str, texts))}" for name, texts in named)[:300])
     end_ns = form["end"] * 10**6 if "end" in form else None
-    return Event(cluster, form["kind"], form["place"], form["begin"] * 10**6, end_ns, viewer().name, form["note"])
+    return Event("", form["kind"], form["place"], form["begin"] * 10**6, end_ns, viewer().name, form["note"])
 
 
 def _cluster_of(number: int) -> str:
