@@ -27,14 +27,15 @@ def setting(name):
     return [line.partition("=")[2] for line in SERVICE.read_text().splitlines() if line.startswith(f"{name}=")]
 
 
-def test_systemd_understands_the_service(tmp_path):
+@pytest.mark.parametrize("service", sorted((PACKAGING / "systemd").glob("*.service")), ids=lambda path: path.stem)
+def test_systemd_understands_the_service(tmp_path, service):
     program = tmp_path / "crosswind"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    unit = tmp_path / SERVICE.name
-    unit.write_text(SERVICE.read_text().replace("/opt/crosswind/bin/crosswind", str(program)))
+    unit = tmp_path / service.name
+    unit.write_text(service.read_text().replace("/opt/crosswind/bin/crosswind", str(program)))
     done = subprocess.run([need("systemd-analyze"), "verify", "--man=no", unit], capture_output=True, text=True)
-    told = [line for line in done.stderr.splitlines() if SERVICE.name in line]
+    told = [line for line in done.stderr.splitlines() if service.name in line]
     assert told == []
 
 
