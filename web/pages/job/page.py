@@ -73,12 +73,14 @@ def _footprint(conn: Connection, job: JobRow, processes: list[Process], batch: B
 
 
 def _time(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[str, Any]) -> dict[str, Any]:
-    lost = read_loss(conn, job).per_slice_s
+    loss = read_loss(conn, job)
+    lost = loss.per_slice_s
     hits, n_hits = ([], 0) if lost is None else worst_hits(lost, job.first_slice, job.slice_ns, MAX_HITS)
     chosen = wanted["process"]
     return {
         "hits": hits,
         "n_hits": n_hits,
+        "lost_unknown": loss.why_not,
         "process_title": None if chosen is None else process_title(conn, job, chosen),
     }
 

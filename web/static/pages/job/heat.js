@@ -6,6 +6,7 @@ import { HEAT, PLOTLY, colour, onChange, size, touches } from "../../plots/theme
 import { Zoom } from "../../plots/zoom.js";
 
 const DEBOUNCE_MS = 150;
+const MANY_HITS = 30; // outlines that would hide the cells
 const holder = document.getElementById("heat");
 const readout = document.getElementById("readout");
 const form = document.querySelector("[data-heat-form]");
@@ -121,7 +122,7 @@ function writeScale() {
 }
 
 /** A stretch that was hit: its edges, so that the cells stay as they are. */
-const outline = (hit) => ({ type: "rect", name: "hit", xref: "x", yref: "paper", x0: hit.from_ms, x1: hit.to_ms, y0: 0, y1: 1, line: { width: 1.5, color: "#E69F00", dash: "dot" }, fillcolor: "rgba(0,0,0,0)" });
+const outline = (hit) => ({ type: "rect", name: "hit", xref: "x", yref: "paper", x0: hit.from_ms, x1: hit.to_ms, y0: 0, y1: 1, line: { width: map.hits.length > MANY_HITS ? 0.5 : 1.5, color: "#E69F00", dash: "dot" }, fillcolor: "rgba(0,0,0,0)" });
 
 function cursor() {
   if (!cell) {
