@@ -2,7 +2,6 @@
 
 #include <link.h>
 
-#include "mpi/fortran.h"
 #include "text.h"
 
 extern int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data) __attribute__((weak));
@@ -70,8 +69,6 @@ static uintptr_t relative(uintptr_t address)
     return module < MAX_MODULES ? address - modules[module].begin
                                 : address & 0xfff; /* unknown: what randomisation leaves alone */
 }
-
-uintptr_t xw_call_place(const void *return_address) { return (uintptr_t)xw_fortran_place(return_address); }
 
 int xw_call_place_in_module(uintptr_t place, struct xw_module_place *found)
 {

@@ -5,6 +5,7 @@
 #ifndef XW_CALL_SITES_H
 #define XW_CALL_SITES_H
 
+#include "mpi/fortran.h"
 #include "os.h"
 
 #define XW_MODULE_NAME 48u /* bytes of a module's name that are kept, the final NUL among them */
@@ -19,7 +20,10 @@ struct xw_module_place {
  * program, not in the MPI library's binding. Any thread. */
 uint64_t xw_call_site(unsigned function, const void *return_address) XW_HIDDEN;
 /* The return address in the program: the same, but for Fortran. */
-uintptr_t xw_call_place(const void *return_address) XW_HIDDEN;
+static inline uintptr_t xw_call_place(const void *return_address)
+{
+    return (uintptr_t)xw_fortran_place(return_address);
+}
 /* In which module a place is, as of the last change; 0: in none. */
 int xw_call_place_in_module(uintptr_t place, struct xw_module_place *found) XW_HIDDEN;
 /* The loaded modules changed (Init, dlopen): read their address ranges again. */

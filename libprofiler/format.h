@@ -204,10 +204,10 @@ struct xw_segment_slot_head {
     uint32_t worlds;
     uint32_t sites;
     uint64_t start_tick;
-    uint16_t function;  /* number of the one whose end closed it */
-    uint16_t place;     /* from where that was called: number of a record of the SITES log; 0: not known */
+    uint32_t call;      /* whose end closed it: function | place << XW_PLACE_SHIFT */
     uint32_t signature; /* hash of all call sites in it, the sum over merged ones */
 };
+#define XW_PLACE_SHIFT 16 /* place: number of a record of the SITES log; 0: not known */
 #define XW_SITE_BITS 31
 #define XW_MAX_WORLD (UINT64_C(1) << 32) /* rows end below it */
 #define XW_ROW_WEIGHT 0x9e3779b97f4a7c15u
@@ -233,7 +233,7 @@ struct xw_segment_slot_head {
  *     position         of the first
  *     start            tick of its begin
  *     hz               ticks a second by which times in ns were made ticks
- *     n                number of types; then n times: function | place << 16, signature, worlds, sites
+ *     n                number of types; then n times: call, signature, worlds, sites
  *     columns, for each segment line of the table text:
  *         shape        width of a packed step in bits | precision << 6 | 1 << 12 if relative
  *         first svarint  number of the first row

@@ -158,7 +158,7 @@ void xw_segment_boundary(void)
  * may where a virtual machine moves, gives no time.
  */
 static struct xw_segment_row finished(const struct xw_segments *segments, const struct xw_segment_reading *now,
-                                      unsigned function, uint32_t place, int ended_by_site)
+                                      uint32_t call, int ended_by_site)
 {
     const struct xw_segment_reading *begin = &segments->begin;
     const struct xw_processor_reading *from = &segments->processor_begin, *to = &segments->processor_end;
@@ -169,8 +169,7 @@ static struct xw_segment_row finished(const struct xw_segments *segments, const 
                                  .site = segments->site,
                                  .count = 1,
                                  .start_tick = begin->tick,
-                                 .function = (uint16_t)function,
-                                 .place = (uint16_t)place,
+                                 .call = call,
                                  .signature = (uint32_t)(sites ^ sites >> 32),
                                  .ended_by_site = (uint32_t)ended_by_site};
     uint64_t *value = row.value;
@@ -204,7 +203,7 @@ static void begin_next(struct xw_segments *segments, const struct xw_segment_rea
  * other threads had thousands of them, the rest are merged, so that the cut takes no longer for it. */
 static void add_empty(struct xw_process *process, const struct xw_segment_row *cut, uint64_t tick, uint32_t n)
 {
-    struct xw_segment_row row = {.start_tick = tick, .function = cut->function, .place = cut->place};
+    struct xw_segment_row row = {.start_tick = tick, .call = cut->call};
     for (uint32_t done = 0; done < n; done += (uint32_t)row.count) {
         const uint32_t left = n - done, most = done < EMPTY_ONE_BY_ONE ? 1 : EMPTY_TOGETHER;
         row.count = left < most ? left : most;
@@ -224,8 +223,7 @@ void xw_segment_cut(unsigned function, const void *return_address, uint32_t coll
     struct xw_segments *segments = &process->segments;
     struct xw_segment_reading now;
     read_counters(segments, &now);
-    const uint32_t place = xw_site_number(process, function, return_address);
-    const struct xw_segment_row row = finished(segments, &now, function, place, 0);
+    const struct xw_segment_row row = finished(segments, &now, xw_site_call(process, function, return_address), 0);
     xw_segment_store_add(process, &row);
     segments->world++;
     segments->site = 0;
@@ -271,8 +269,7 @@ void xw_segment_cut_at_site(unsigned function, const void *return_address, uint3
     struct xw_segments *segments = &process->segments;
     struct xw_segment_reading now;
     read_counters(segments, &now);
-    const uint32_t place = xw_site_number(process, function, return_address);
-    struct xw_segment_row row = finished(segments, &now, function, place, 1);
+    struct xw_segment_row row = finished(segments, &now, xw_site_call(process, function, return_address), 1);
     row.count = passages;
     xw_segment_store_add(process, &row);
     segments->site += passages;

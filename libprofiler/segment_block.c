@@ -17,8 +17,7 @@ enum { SHAPE_PRECISION = 6, SHAPE_RELATIVE = 12, CLOSE_WIDTH = 4, NS_HZ = 100000
 
 static int same_type(const struct xw_segment_slot_head *a, const struct xw_segment_slot_head *b)
 {
-    return a->function == b->function && a->place == b->place && a->signature == b->signature &&
-           a->worlds == b->worlds && a->sites == b->sites;
+    return a->call == b->call && a->signature == b->signature && a->worlds == b->worlds && a->sites == b->sites;
 }
 
 static void find_types(struct xw_segment_block *block, const struct xw_segment_slot *rows)
@@ -54,7 +53,7 @@ static uint8_t *put_types(const struct xw_segment_block *block, uint8_t *at, con
     at = xw_put_varint(at, block->n_types);
     for (uint32_t t = 0; t < block->n_types; t++) {
         const struct xw_segment_slot_head *head = &rows[block->example[t]].head;
-        at = xw_put_varint(at, head->function | (uint32_t)head->place << 16);
+        at = xw_put_varint(at, head->call);
         at = xw_put_varint(at, head->signature);
         at = xw_put_varint(at, head->worlds);
         at = xw_put_varint(at, head->sites);

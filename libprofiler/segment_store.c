@@ -150,13 +150,15 @@ static int is_open(const struct xw_segment_store *store)
     return (store->open.head.worlds | store->open.head.sites) != 0;
 }
 
+static int same_function(uint32_t a, uint32_t b) { return !((a ^ b) & ((1u << XW_PLACE_SHIFT) - 1)); }
+
 /* Whether the next segment may become a part of the open row. */
 static int continues(const struct xw_segment_store *store, const struct xw_segment_row *row, uint64_t position)
 {
     if (position != store->open_end)
         return 0;
-    return store->mixes || (row->function == store->open.head.function && row->signature == store->open_signature &&
-                            row->ended_by_site == !store->open.head.worlds);
+    return store->mixes || (same_function(row->call, store->open.head.call) &&
+                            row->signature == store->open_signature && row->ended_by_site == !store->open.head.worlds);
 }
 
 static void open_row(struct xw_segment_store *store, const struct xw_segment_row *row, uint64_t position)
@@ -179,8 +181,7 @@ static void grow_row(struct xw_segment_store *store, const struct xw_segment_row
 static void reach(struct xw_segment_store *store, const struct xw_segment_row *row)
 {
     struct xw_segment_slot_head *head = &store->open.head;
-    head->function = row->function;
-    head->place = row->place;
+    head->call = row->call;
     if (row->ended_by_site) {
         head->sites += (uint32_t)row->count;
     } else {

@@ -32,8 +32,7 @@ struct xw_segment_row {
     uint64_t site;          /* how many cuts at recurring call sites since then; 0 where there are none */
     uint64_t count;         /* how many neighbouring segments it merges; 1 from the caller */
     uint64_t start_tick;    /* of its begin */
-    uint16_t function;      /* the one whose end closed it */
-    uint16_t place;         /* from where that was called (site_names.h); 0: not known */
+    uint32_t call;          /* whose end closed it: function and place, as in the file (site_names.h) */
     uint32_t signature;     /* which calls it had, from where; the sum over merged ones */
     uint32_t ended_by_site; /* 1: closed by a recurring call site, 0: by a world-sized collective, Init or Finalize */
     uint64_t value[XW_N_SEG_FIELDS];

@@ -7,9 +7,9 @@
 #include "text.h"
 #include "varint.h"
 
-enum { FUNCTION_BITS = 16, SLOT_BITS = 9, MAX_PAYLOAD = 4 * XW_VARINT_MAX + XW_MODULE_NAME };
+enum { SLOT_BITS = 9, MAX_PAYLOAD = 4 * XW_VARINT_MAX + XW_MODULE_NAME };
 _Static_assert(1 << SLOT_BITS == XW_SITE_NAME_SLOTS, "the hash has as many bits");
-_Static_assert(XW_N_FUNCTIONS < 1 << FUNCTION_BITS, "a key holds the function");
+_Static_assert(XW_N_FUNCTIONS < 1 << XW_PLACE_SHIFT, "a key holds the function");
 
 /* The record of a place. 0: it is in no module, or there is no room. */
 static uint32_t write_name(struct xw_process *process, unsigned function, uintptr_t place)
@@ -44,21 +44,31 @@ static XW_NOINLINE uint32_t add(struct xw_process *process, uint32_t slot, uint6
     if (names->n_keys == XW_SITE_NAMES || xw_is_sealed())
         return 0;
     const uint64_t signals = xw_block_signals();
-    names->number[slot] = (uint8_t)write_name(process, key & ((1u << FUNCTION_BITS) - 1), place);
+    names->number[slot] = (uint8_t)write_name(process, key & ((1u << XW_PLACE_SHIFT) - 1), place);
     names->key[slot] = key;
     names->n_keys++;
     xw_restore_signals(signals);
     return names->number[slot];
 }
 
-uint32_t xw_site_number(struct xw_process *process, unsigned function, const void *return_address)
+static uint32_t number_of(struct xw_process *process, uint64_t key, uintptr_t place)
 {
     const struct xw_site_names *names = &process->site_names;
-    const uintptr_t place = xw_call_place(return_address);
-    const uint64_t key = (uint64_t)place << FUNCTION_BITS | function;
     uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15u >> (64 - SLOT_BITS));
     for (; names->key[slot]; slot = (slot + 1) % XW_SITE_NAME_SLOTS)
         if (names->key[slot] == key)
             return names->number[slot];
     return place ? add(process, slot, key, place) : 0;
+}
+
+uint32_t xw_site_call(struct xw_process *process, unsigned function, const void *return_address)
+{
+    struct xw_site_names *names = &process->site_names;
+    const uintptr_t place = xw_call_place(return_address);
+    const uint64_t key = (uint64_t)place << XW_PLACE_SHIFT | function;
+    if (XW_LIKELY(key == names->last_key))
+        return names->last_call;
+    names->last_call = function | number_of(process, key, place) << XW_PLACE_SHIFT;
+    names->last_key = key;
+    return names->last_call;
 }

@@ -15,13 +15,15 @@ enum { XW_SITE_NAMES = 255, XW_SITE_NAME_SLOTS = 512, XW_SITE_NAMES_SIZE = 8192 
 
 /* All zeros at the start. Open addressing by the key; more than half of the slots are always free. */
 struct xw_site_names {
-    uint64_t key[XW_SITE_NAME_SLOTS];   /* address << 16 | function; 0: free */
-    uint8_t number[XW_SITE_NAME_SLOTS]; /* 0: it could not be named */
+    uint64_t last_key; /* that of the call before, with its answer */
+    uint32_t last_call;
     uint32_t n_keys, n_named;
+    uint64_t key[XW_SITE_NAME_SLOTS];   /* address << XW_PLACE_SHIFT | function; 0: free */
+    uint8_t number[XW_SITE_NAME_SLOTS]; /* 0: it could not be named */
 };
 
-/* The number of the place from which the function was called, 1 or more; 0: it has no name. Some 2 ns, but for the
- * first call from a place. */
-uint32_t xw_site_number(struct xw_process *process, unsigned function, const void *return_address) XW_HIDDEN;
+/* A call as rows of segments say it (format.h): the function, and the number of the place from which it was called, 0
+ * if that has no name. Some 2 ns, but for the first call from a place. */
+uint32_t xw_site_call(struct xw_process *process, unsigned function, const void *return_address) XW_HIDDEN;
 
 #endif

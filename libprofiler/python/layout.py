@@ -132,8 +132,7 @@ ROW_HEAD = np.dtype(
         ("worlds", "<u4"),
         ("sites", "<u4"),
         ("start_tick", "<u8"),
-        ("function", "<u2"),
-        ("place", "<u2"),  # 0 in files of version 2
+        ("call", "<u4"),
         ("signature", "<u4"),
     ],
     align=True,

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from crosswind.profile import varint
 from crosswind.profile.records import MAX_VALUE, prefix, walk
-from crosswind.profile.segment_log import MAX_SITE, MAX_WORLD, SITE_BITS, SegmentLog, no_rows
+from crosswind.profile.segment_log import (
+    FUNCTION,
+    MAX_SITE,
+    MAX_WORLD,
+    PLACE_SHIFT,
+    SITE_BITS,
+    SegmentLog,
+    no_rows,
+)  # fmt: skip
 
 __all__ = ["LARGEST", "read_block_chunk"]
 
@@ -20,7 +28,6 @@ MAX_WIDTH = 56  # bits of a packed step
 LARGEST = 1 << 59
 """Value of a column; larger ones are cut off, so that sums of some stay below MAX_VALUE. Such a time is not known."""
 MAX_HZ = 10**12
-FUNCTION = np.uint64(0xFFFF)  # of a type's first number; the place is above it
 PREFIX = 4  # bytes that say how many bytes of numbers follow
 
 Ints = NDArray[np.int64]
@@ -91,9 +98,7 @@ class _Column:
 
 @dataclass(frozen=True)
 class _Heads:
-    """What the numbers of the blocks say. types: function and place, signature, worlds, sites. corrections: row,
-    ticks.
-    """
+    """What the numbers of the blocks say. types: call, signature, worlds, sites. corrections: row, ticks."""
 
     rows: Ints
     position: Ints
@@ -156,7 +161,7 @@ def _heads(data: NDArray[np.uint8], starts: Ints, lengths: Ints, n_fields: int, 
     types = _List(*cursor.take_list(n_types, 4))
     limits = np.array([1 << 32, 1 << 32, MAX_WORLD, MAX_SITE], dtype=np.uint64)
     impossible = (types.entries >= limits).any(axis=1) | ~types.entries[:, 2:].any(axis=1)
-    cursor.refuse(types.block, impossible | ((types.entries[:, 0] & FUNCTION) >= np.uint64(n_functions)))
+    cursor.refuse(types.block, impossible | ((types.entries[:, 0] & np.uint64(FUNCTION)) >= np.uint64(n_functions)))
     columns = [_column(cursor, rows) for _ in range(n_fields)]
     corrections = _numbered(cursor, cursor.take(MAX_ROWS), rows)
     n_bits = [_bits_for(n_types), *(c.width for c in columns)]
@@ -239,11 +244,11 @@ def _rows(
         end=end[k],
         count=types[k, 2] + types[k, 3],
         begin_tick=begin_tick[k],
-        function=types[k, 0] & int(FUNCTION),
+        function=types[k, 0] & FUNCTION,
         signature=types[k, 1],
         values=values[k],
         block=(np.cumsum(good) - 1)[block[k]],
-        place=types[k, 0] >> 16,
+        place=types[k, 0] >> PLACE_SHIFT,
     ), good
 
 

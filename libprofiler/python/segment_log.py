@@ -8,13 +8,18 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_SITE", "MAX_WORLD", "SITE_BITS", "SegmentLog", "end_of", "join_logs", "no_rows"]
+__all__ = [
+    "FUNCTION", "MAX_SITE", "MAX_WORLD", "PLACE_SHIFT", "SITE_BITS", "SegmentLog", "end_of", "join_logs", "no_rows",
+]  # fmt: skip
 
 SITE_BITS = 31
 """A position is world << SITE_BITS | site: how many world-sized cuts there were before it, how many cuts at recurring
 call sites since then."""
 MAX_WORLD = 1 << 32
 MAX_SITE = 1 << SITE_BITS
+PLACE_SHIFT = 16
+"""A call is function | place << PLACE_SHIFT. Up to version 2 of the format all places are 0."""
+FUNCTION = (1 << PLACE_SHIFT) - 1
 
 Ints = NDArray[np.int64]
 

@@ -12,7 +12,16 @@ from crosswind.profile import varint
 from crosswind.profile.layout import ROW_HEAD, ROW_WEIGHT, ChunkKind
 from crosswind.profile.records import MAX_RECORDS, MAX_VALUE, committed, fixed, prefix, report, running_index
 from crosswind.profile.segment_blocks import LARGEST, read_block_chunk
-from crosswind.profile.segment_log import MAX_SITE, MAX_WORLD, SITE_BITS, SegmentLog, end_of, join_logs
+from crosswind.profile.segment_log import (
+    FUNCTION,
+    MAX_SITE,
+    MAX_WORLD,
+    PLACE_SHIFT,
+    SITE_BITS,
+    SegmentLog,
+    end_of,
+    join_logs,
+)  # fmt: skip
 from crosswind.profile.table import Table
 
 __all__ = ["read_records", "read_segments"]
@@ -54,7 +63,7 @@ def read_rows(chunk: bytes, n_fields: int, n_functions: int, behind: int) -> Seg
     head, value = slots["head"], slots["value"]
     good = words[:, 0] == (words[:, 1:] * weight).sum(axis=1, dtype=np.uint64) + np.uint64(1)
     good &= (head["position"] < 1 << 63) & (head["sites"] < MAX_SITE) & (head["start_tick"] < MAX_VALUE)
-    good &= ((head["worlds"] | head["sites"]) > 0) & (head["function"] < n_functions)
+    good &= ((head["worlds"] | head["sites"]) > 0) & ((head["call"] & FUNCTION) < n_functions)
     position, worlds, sites = (head[name].astype(np.int64) for name in ("position", "worlds", "sites"))
     good &= ((position >> SITE_BITS) + worlds < MAX_WORLD) & ((position & (MAX_SITE - 1)) + sites < MAX_SITE)
     log = SegmentLog(
@@ -62,11 +71,11 @@ def read_rows(chunk: bytes, n_fields: int, n_functions: int, behind: int) -> Seg
         end=end_of(position, worlds, sites),
         count=worlds + sites,
         begin_tick=head["start_tick"].astype(np.int64),
-        function=head["function"].astype(np.int64),
+        function=(head["call"] & FUNCTION).astype(np.int64),
         signature=head["signature"].astype(np.int64),
         values=np.minimum(value, LARGEST).astype(np.int64),
         block=np.full(n, -1, dtype=np.int64),
-        place=head["place"].astype(np.int64),
+        place=(head["call"] >> PLACE_SHIFT).astype(np.int64),
     )
     order = np.lexsort((log.end, log.begin))
     order = order[good[order] & (log.begin[order] >= behind)]

@@ -7,7 +7,7 @@
 
 struct decoded_row {
     uint64_t begin, end, start_tick;
-    uint32_t function, signature;
+    uint32_t call, signature;
     uint64_t value[XW_N_SEG_FIELDS];
 };
 
@@ -127,7 +127,7 @@ static inline uint32_t decode_block(const uint8_t *payload, uint32_t length, str
         const uint64_t *of = types[type[i]];
         rows[i].begin = position;
         rows[i].end = position = decoded_end(position, of[2], of[3]);
-        rows[i].function = (uint32_t)of[0];
+        rows[i].call = (uint32_t)of[0];
         rows[i].signature = (uint32_t)of[1];
         rows[i].value[XW_SEG_DURATION] +=
             rows[i].value[XW_SEG_P2P_TIME] + rows[i].value[XW_SEG_COLL_TIME] + rows[i].value[XW_SEG_IO_TIME];
@@ -152,7 +152,7 @@ static inline struct decoded_row row_of_slot(const struct xw_segment_slot *slot)
     struct decoded_row row = {.begin = slot->head.position,
                               .end = decoded_end(slot->head.position, slot->head.worlds, slot->head.sites),
                               .start_tick = slot->head.start_tick,
-                              .function = slot->head.function,
+                              .call = slot->head.call,
                               .signature = slot->head.signature};
     memcpy(row.value, slot->value, sizeof row.value);
     return row;

@@ -118,7 +118,7 @@ static inline const struct xw_segment_row *feed_next(struct feed *feed)
     }
     feed_values(feed, kind);
     row->count = 1;
-    row->function = feed->program == FEED_DISTINCT ? 0 : kind % 2; /* that of the other ranks */
+    row->call = feed->program == FEED_DISTINCT ? 0 : kind % 2; /* that of the other ranks */
     row->signature = 0xc0ffee + kind;
     row->ended_by_site = (uint32_t)feed_ends_by_site(feed);
     row->start_tick = feed->tick;

@@ -68,7 +68,7 @@ static struct xw_segment_slot slot_of(const struct xw_segment_row *row)
                                             .worlds = !row->ended_by_site,
                                             .sites = row->ended_by_site,
                                             .start_tick = row->start_tick,
-                                            .function = row->function,
+                                            .call = row->call,
                                             .signature = row->signature}};
     memcpy(slot.value, row->value, sizeof slot.value);
     return slot;
@@ -89,7 +89,7 @@ static void check_block(struct feed *program, uint32_t n, uint64_t hz)
         const struct decoded_row exact = row_of_slot(&slot[i]);
         assert_int_equal(found[i].begin, exact.begin);
         assert_int_equal(found[i].end, exact.end);
-        assert_int_equal(found[i].function, exact.function);
+        assert_int_equal(found[i].call, exact.call);
         assert_int_equal(found[i].signature, exact.signature);
         for (unsigned f = 0; f < XW_N_SEG_FIELDS; f++)
             assert_close(found[i].value[f], exact.value[f], f, hz);
@@ -123,7 +123,7 @@ static void test_the_largest_block_has_room(void **state)
                                                      .worlds = ~0u - i,
                                                      .sites = 0x7fffffff,
                                                      .start_tick = i % 2 ? ~UINT64_C(0) / 8 : 0,
-                                                     .function = ~i,
+                                                     .call = ~i,
                                                      .signature = ~i};
         for (unsigned f = 0; f < XW_N_SEG_FIELDS; f++)
             slot[i].value[f] = i % 2 ? ~UINT64_C(0) : 0;
