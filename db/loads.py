@@ -19,7 +19,7 @@ from crosswind.db.scope import JobScope
 
 __all__ = [
     "JobLoad", "Meeting", "Neighbours", "hit_most", "jobs_beside", "keys_in_scope", "loads_beside", "on_slices_of",
-    "shares_of_job", "upper_switches",
+    "running_in", "shares_of_job", "upper_switches",
 ]  # fmt: skip
 
 MAX_JOBS = 1000  # read for one job; the others are only counted
@@ -221,6 +221,13 @@ def on_slices_of(job: JobRow, other: JobRow, values: NDArray[np.int64]) -> NDArr
     start_ns = other.first_slice * other.slice_ns
     add_block(out, job.first_slice, job.slice_ns, values, start_ns, other.slice_ns, gauge=False)
     return out
+
+
+def running_in(job: JobRow, other: JobRow) -> tuple[int, int]:
+    """[begin, end) of the slices of `job`, counted from its first, in which `other` ran; may lie outside of them."""
+    begin = other.first_slice * other.slice_ns // job.slice_ns - job.first_slice
+    end = -(-(other.first_slice + other.n_slices) * other.slice_ns // job.slice_ns) - job.first_slice
+    return begin, end
 
 
 def _place(paths: Mapping[str, Sequence[str]]) -> Place:

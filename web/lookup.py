@@ -23,7 +23,7 @@ from crosswind.analysis.lookup import (
     suspects_of,
 )
 from crosswind.db import resources
-from crosswind.db.loads import JobLoad, keys_in_scope, loads_beside
+from crosswind.db.loads import JobLoad, keys_in_scope, loads_beside, running_in
 from crosswind.db.queries import JobRow
 from crosswind.db.scope import JobScope
 from crosswind.web.jobdata import read_frames, read_loss
@@ -86,7 +86,7 @@ def read_lookup(
     if loss is None:
         return Lookup(loss_name, None, (), 0, 0, True, why_not, window, resource, ())
     beside = loads_beside(conn, job, metrics_of_loads())
-    suspects: _Suspects = [*_of_jobs(beside.loads), *_together(beside.loads), *_of_nodes(conn, job)]
+    suspects: _Suspects = [*_of_jobs(job, beside.loads), *_together(job, beside.loads), *_of_nodes(conn, job)]
     names = tuple(dict.fromkeys(s.resource for s in suspects))
     suspects = [s for s in suspects if resource in (None, s.resource)]
     ranking = rank_suspects(loss, suspects)
@@ -112,23 +112,24 @@ def read_victim_loss(conn: Connection, job: JobRow) -> tuple[str, Floats | None,
     return (f"fall in {found[0]}", found[1], "") if found else ("progress", None, _NO_PROGRESS)
 
 
-def _of_jobs(loads: Sequence[JobLoad]) -> Iterator[Suspect[_Source]]:
+def _of_jobs(job: JobRow, loads: Sequence[JobLoad]) -> Iterator[Suspect[_Source]]:
     """Each load of each job beside it."""
     for load in loads:
         kind = resources.split(load.resource)[0]
-        for suspect in suspects_of(load.job, load.resource, kind, load.values):
+        for suspect in suspects_of(load.job, load.resource, kind, load.values, running_in(job, load.job)):
             yield Suspect(_Source("job", suspect.key[1], load.job), load.resource, suspect.load)
 
 
-def _together(loads: Sequence[JobLoad]) -> Iterator[Suspect[_Source]]:
+def _together(job: JobRow, loads: Sequence[JobLoad]) -> Iterator[Suspect[_Source]]:
     """What they did on each resource all together, where there were several."""
     sums: dict[tuple[str, Load], Floats] = {}
     jobs: dict[tuple[str, Load], int] = {}
-    for suspect in _of_jobs(loads):
+    for suspect in _of_jobs(job, loads):
         told_by = suspect.key.told_by
         assert isinstance(told_by, Load)  # noqa: S101  (of jobs they all are)
         at = (suspect.resource, told_by)
-        sums[at] = sums[at] + suspect.load if at in sums else suspect.load
+        load = np.nan_to_num(suspect.load)
+        sums[at] = sums[at] + load if at in sums else load
         jobs[at] = jobs.get(at, 0) + 1
     for (resource, told_by), total in sums.items():
         if jobs[resource, told_by] > 1:
@@ -149,7 +150,7 @@ def _line(found: Suspicion[_Source], slice_ns: int) -> Line:
         job=source.job,
         resource=found.suspect.resource,
         load=told_by.title,
-        is_sign=found.suspect.role is Role.SIGN,
+        role=found.suspect.role,
         unit=told_by.unit,
         found=found.found,
         effect=found.effect,
@@ -178,7 +179,7 @@ def _by_stretch(lines: list[Line], window: tuple[int, int]) -> list[Line]:
         for i, line in enumerate(lines)
         if not np.isnan(rise.p[i])
     ]
-    return sorted(said, key=lambda line: (not line.rose, not (line.found and line.rose), line.is_sign, line.p_then))
+    return sorted(said, key=lambda line: (not line.rose, not line.found, line.role.value, line.p_then, -line.effect))
 
 
 def _as_seen(conn: Connection, job: JobRow, lines: Sequence[Line], sight: Sight) -> list[Line]:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crosswind.analysis.lookup import Role
 from crosswind.db.queries import JobRow
 
 __all__ = ["HIGHER_THEN", "Line", "Lookup", "step_name"]
 
 HIGHER_THEN = 0.05  # of the other stretches of that length may be as high
+USUAL = 0.4
 Floats = NDArray[np.float64]
 
 
@@ -31,7 +33,7 @@ class Line:
     job: JobRow | None
     resource: str
     load: str
-    is_sign: bool
+    role: Role
     unit: str
     found: bool
     effect: float
@@ -57,9 +59,16 @@ class Line:
         }[self.kind]
 
     @property
+    def is_sign(self) -> bool:
+        """Whether it names the resource, not who loaded it."""
+        return self.role is Role.SIGN
+
+    @property
     def rose(self) -> bool:
-        """Whether it was higher in the stretch than at almost all other times."""
-        return self.p_then is not None and self.p_then <= HIGHER_THEN
+        """Whether it was higher in the stretch than at almost all other times; for what is found over the whole run,
+        higher than usual is enough.
+        """
+        return self.p_then is not None and self.p_then <= (USUAL if self.found else HIGHER_THEN)
 
     @property
     def words(self) -> str:

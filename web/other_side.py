@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from crosswind.analysis.lookup import Load, coincidences, metrics_of_loads, suspects_of
 from crosswind.db import queries, resources, topology
-from crosswind.db.loads import hit_most, jobs_beside, keys_in_scope, on_slices_of, shares_of_job
+from crosswind.db.loads import hit_most, jobs_beside, keys_in_scope, on_slices_of, running_in, shares_of_job
 from crosswind.db.queries import JobRow
 from crosswind.db.scope import JobScope
 from crosswind.web.jobdata import read_loss
@@ -107,6 +107,7 @@ def read_other_side(conn: Connection, job: JobRow, scope: JobScope = JobScope.EV
                 name,
                 resources.split(name)[0],
                 {metric: on_slices_of(victim, job, values) for metric, values in own.get(name, {}).items()},
+                running_in(victim, job),
             )
         ]
         if loss is not None:

@@ -60,13 +60,20 @@ def metrics_of_loads() -> dict[str, tuple[str, ...]]:
 
 
 def suspects_of(
-    key: K, resource: str, kind: str, values: Mapping[str, NDArray[np.int64]]
+    key: K, resource: str, kind: str, values: Mapping[str, NDArray[np.int64]], running: tuple[int, int]
 ) -> Iterable[Suspect[tuple[K, Load]]]:
-    """The suspects that one job is on one resource; values: metric -> [slice]. `Suspect.key` is (key, Load)."""
+    """The suspects that one job is on one resource; values: metric -> [slice]. `Suspect.key` is (key, Load).
+
+    running: [begin, end) of the slices in which the job ran. In the others its load is unknown, not 0: that a job and a
+    loss begin or end at the same time is one coincidence, and would look like hundreds of slices that agree.
+    """
+    begin, end = running
     for load in LOADS[kind]:
         parts = [values[metric] for metric in load.metrics if metric in values]
         if parts:
-            yield Suspect((key, load), resource, np.sum(parts, axis=0, dtype=np.float64))
+            total = np.sum(parts, axis=0, dtype=np.float64)
+            total[: max(begin, 0)] = total[max(end, 0) :] = np.nan
+            yield Suspect((key, load), resource, total)
 
 
 def progress_loss(

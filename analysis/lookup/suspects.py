@@ -41,7 +41,7 @@ class Suspect(Generic[K]):
     """What may have disturbed a job: one series of another job, a node, a server or a background.
 
     key: whatever tells it apart for the caller. resource: the shared resource on which it meets the victim. load:
-    [slice] on the victim's slices, in any unit; 0 where it was not running, NaN where unknown.
+    [slice] on the victim's slices, in any unit; NaN where unknown, or where the job did not run.
     """
 
     key: K

@@ -34,12 +34,21 @@ class System:
     def suspects(self) -> list[Suspect[int]]:
         """Everything that a lookup would test; the key is the job, or -2."""
         return [
-            *(Suspect(j, "fs:net", load) for j, load in enumerate(self.loads)),
-            *(Suspect(int(j), "net:switch@leaf", self.traffic[j]) for j in np.flatnonzero(self.below)),
+            *(Suspect(j, "fs:net", while_it_ran(load)) for j, load in enumerate(self.loads)),
+            *(Suspect(int(j), "net:switch@leaf", while_it_ran(self.traffic[j])) for j in np.flatnonzero(self.below)),
             Suspect(-2, "fs:net", self.loads.sum(axis=0), Role.SUM),
             Suspect(-2, "net:switch@leaf", self.traffic[self.below].sum(axis=0), Role.SUM),
             *(Suspect(-2, "node", sign, Role.SIGN) for sign in self.signs),
         ]
+
+
+def while_it_ran(load: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unknown before the first and after the last slice in which the job did anything."""
+    there = np.flatnonzero(load)
+    out = np.full(load.shape, np.nan)
+    if there.size:
+        out[there[0] : there[-1] + 1] = load[there[0] : there[-1] + 1]
+    return out
 
 
 def system(seed: int, *, culprit: bool, jobs: int = 50, slices: int = SLICES) -> System:

@@ -29,7 +29,7 @@ def make_neighbours(folder: Path) -> str:
     url = f"sqlite:///{folder}/neighbours.db"
     engine = open_database(url)
     busy = bursts(1)
-    n_segments, slow = _segments(busy)
+    n_segments, slow = segments_of(busy)
     victim = make_lammps(
         job_id="victim", n_slices=SLICES, factor=list(1 - 0.3 * busy), n_segments=n_segments, slow_segments=slow
     )
@@ -46,7 +46,7 @@ def make_neighbours(folder: Path) -> str:
     return url
 
 
-def _segments(busy: np.ndarray) -> tuple[int, dict[int, float]]:
+def segments_of(busy: np.ndarray) -> tuple[int, dict[int, float]]:
     """How many segments fit into the run, and the ms that every third lasts longer while the culprit is busy."""
     now_ms, slow = 0.0, {}
     number = 0
