@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from marshmallow import RAISE, Schema, fields, validate
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import RAISE, Schema, fields, pre_load, validate
 
 from crosswind.analysis import SERIES
-from crosswind.db import queries, resources
+from crosswind.db import resources
+from crosswind.web.joblist import JobFilterArguments
 
 __all__ = [
     "AccessAnswer", "Arguments", "BackgroundAnswer", "BackgroundSeriesArguments", "FormArguments",
@@ -32,20 +36,23 @@ class FormArguments(Arguments):
     csrf_token = fields.String()
 
 
-class JobListArguments(Arguments):
-    """Which jobs, in which order, which page of them."""
+class JobListArguments(JobFilterArguments):
+    """Which jobs, in which order, which page of them: the filters of the page, of profiled steps. Nothing is empty."""
 
-    user = fields.String(validate=validate.Length(max=256), metadata={"description": "whose jobs, exactly"})
-    command = fields.String(validate=validate.Length(max=256), metadata={"description": "part of the command's name"})
-    order = fields.String(
-        load_default="-start",
-        validate=validate.OneOf([sign + name for name in queries.ORDERS for sign in ("", "-")]),
-        metadata={"description": "what to sort by; with - the largest first"},
-    )
+    class Meta(JobFilterArguments.Meta):
+        """marshmallow's own settings."""
+
+        exclude = ("shown",)
+
     page = fields.Integer(load_default=1, validate=validate.Range(1, 1_000_000))
     size = fields.Integer(
         load_default=50, validate=validate.Range(1, MAX_PAGE), metadata={"description": "jobs a page"}
     )
+
+    @pre_load
+    def _drop_empty(self, data: Mapping[str, Any], **_kwargs: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Programs send no empty fields of a form."""
+        return dict(data)
 
 
 class TimelineArguments(Arguments):

@@ -365,3 +365,5 @@ def test_print_leaves_out_what_paper_cannot_do(watched: Watched, jobs: Jobs) -> 
     assert page.locator(".verdict .sentence").is_visible()
     assert page.locator("#stack .main-svg").first.is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    card = page.evaluate("getComputedStyle(document.querySelector('.plots-card')).backgroundColor")
+    assert card == "rgb(255, 255, 255)"

@@ -38,7 +38,8 @@ export class Found {
     if (!lookup.suspects?.length) {
       return [sentence];
     }
-    const rows = lookup.suspects.slice(0, MOST).map((suspect) => {
+    const sure = lookup.suspects.filter((suspect) => suspect.found);
+    const rows = (sure.length ? sure : lookup.suspects).slice(0, MOST).map((suspect) => {
       const share = Math.round(100 * suspect.effect);
       const what = suspect.job_id ? `${suspect.load} by job ${suspect.job_id}` : suspect.load;
       return element("li", suspect.found ? "is-found" : "", element("b", "", `${share} %`), ` ${what} on ${suspect.resource}`, element("span", "quiet", suspect.found ? " more than chance" : " may be chance"));
