@@ -44,7 +44,9 @@ def held_up_once(seed: int) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", type=int, default=200)
-    seeds = range(FIRST_SEED, FIRST_SEED + parser.parse_args().systems)
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
+    wanted = parser.parse_args()
+    seeds = range(wanted.first_seed, wanted.first_seed + wanted.systems)
     first, found = np.mean([with_culprit(seed) for seed in seeds], axis=0)
     print(f"planted culprit first in the list: {first:.1%}, called found: {found:.1%}")
     print(f"somebody accused without a culprit: {np.mean([without_culprit(seed + 40_000) for seed in seeds]):.1%}")

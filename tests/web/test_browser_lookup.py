@@ -1,0 +1,74 @@
+"""The lookup as a person meets it, in Debian's Chromium: picture, a stretch dragged over, list, the other side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from crosswind.web import create_app
+from support.browser import Watched, until
+from support.neighbours import SLICES, make_neighbours
+from support.profiles import FIRST_SLICE
+from support.serving import serving
+
+pytestmark = pytest.mark.browser
+
+DRAWN = "document.querySelector('#picture').dataset.state === 'drawn'"
+
+
+@pytest.fixture(scope="module")
+def site_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(create_app(make_neighbours(tmp_path_factory.mktemp("lookup")))) as address:
+        yield address
+
+
+@pytest.fixture(params=["light", "dark"])
+def watched(browser, site_address: str, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    opened = Watched(browser, site_address, color_scheme=request.param)
+    yield opened
+    assert opened.complaints == []
+    opened.context.close()
+
+
+def test_a_stretch_of_the_picture_leads_to_what_rose_in_it(watched: Watched) -> None:
+    page = watched.open("/jobs/1/lookup")
+    until(page, DRAWN)
+    assert page.locator("#stretch").is_hidden()
+    assert page.locator("#picture .barlayer .point path").count() > 5
+    assert page.locator("#picture path.js-line").last.is_visible()
+    until(page, "document.querySelector('#other-side').dataset.state === 'shown'")
+    assert "None of the 6 jobs beside this one" in page.locator("#other-side").inner_text()
+    box = page.locator("#picture .nsewdrag").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 45, steps=4)
+    page.mouse.up()
+    until(page, "!document.querySelector('#stretch').hidden")
+    page.locator("#stretch").click()
+    until(page, "document.querySelector('h2#list-title')?.textContent === 'What was higher in this stretch'")
+    assert "from=" in page.url
+    until(page, DRAWN)
+    page.get_by_role("link", name="Whole run").click()
+    until(page, "document.querySelector('h2#list-title')?.textContent === 'What rose when it lost time'")
+
+
+def test_each_line_can_be_drawn_and_leads_to_its_job(watched: Watched) -> None:
+    page = watched.open("/jobs/1/lookup?show=6")
+    until(page, DRAWN)
+    chosen = page.locator("tr.chosen")
+    assert chosen.count() == 1
+    load = chosen.locator("th").inner_text()
+    assert page.locator("#picture .annotation").last.text_content().startswith(load[0].upper() + load[1:])
+    page.get_by_role("link", name="job culprit.0").first.click()
+    page.wait_for_url("**/jobs/2")
+
+
+def test_a_range_of_time_on_a_resource(watched: Watched) -> None:
+    span = f"from={FIRST_SLICE * 4000}&to={(FIRST_SLICE + SLICES) * 4000}"
+    page = watched.open(f"/lookup?resource=fs:disk@node01&{span}")
+    until(page, DRAWN)
+    assert "most by job culprit.0" in page.locator("#answer").inner_text()
+    page.get_by_label("Load").select_option("flushes to disk")
+    page.get_by_role("button", name="Show").click()
+    until(page, "document.querySelector('#answer')?.textContent.startsWith('Flushes to disk')")
