@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from crosswind.analysis import available
 from crosswind.analysis.timeline import resample
-from crosswind.db import details, queries
+from crosswind.db import details
+from crosswind.db.job_list import list_jobs
 from crosswind.db.queries import JobRow
 from crosswind.profile.summary import summarize_access
 from crosswind.web import api_series, schemas
@@ -21,6 +22,7 @@ from crosswind.web.database import connection
 from crosswind.web.identity import viewer
 from crosswind.web.identity.privacy import withheld_words
 from crosswind.web.jobdata import read_background, read_frames, read_loss
+from crosswind.web.joblist import filters_of
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.plots import resource_lines
 from crosswind.web.rest import OPENAPI, ApiBlueprint
@@ -49,9 +51,14 @@ class Jobs(MethodView):
     @blueprint.response(200, schemas.JobList)
     def get(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """One page of the job steps that match."""
-        page, size = arguments.pop("page"), arguments.pop("size")
-        rows, total = queries.list_jobs(
-            connection(), scope=viewer().scope, **arguments, limit=size, offset=(page - 1) * size
+        page, size = arguments["page"], arguments["size"]
+        rows, total = list_jobs(
+            connection(),
+            scope=viewer().scope,
+            order=arguments["order"],
+            limit=size,
+            offset=(page - 1) * size,
+            **filters_of(arguments),
         )
         return {"jobs": [dataclasses.asdict(row) for row in rows], "total": total, "page": page, "size": size}
 

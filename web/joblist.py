@@ -39,6 +39,10 @@ _UNITS_B = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
 class Moment(fields.Field):
     """A time in UTC: milliseconds since 1970, or as a form writes it, 2026-03-01T12:00. Becomes milliseconds."""
 
+    def __init__(self, *, metadata: Mapping[str, str] | None = None, **kwargs: Any) -> None:  # noqa: ANN401
+        described = {"type": "string", "pattern": "^[0-9]{1,13}$", "description": "UTC, ms"}
+        super().__init__(metadata=described | dict(metadata or {}), **kwargs)
+
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:  # noqa: ANN401
         text = str(value)
         if re.fullmatch(r"[0-9]{1,15}", text) and int(text) <= _LATEST_MS:
@@ -54,7 +58,9 @@ class Quantity(fields.Field):
     """A number with a unit, such as 90s, 15m, 2h or 1.5G. Becomes the number of the smallest unit."""
 
     def __init__(self, units: Mapping[str, int], example: str, largest: int, **kwargs: Any) -> None:  # noqa: ANN401
-        super().__init__(**kwargs)
+        written = "|".join(units)
+        described = {"type": "string", "pattern": f"^[0-9]{{1,5}}({written})$", "description": f"such as {example}"}
+        super().__init__(metadata=described, **kwargs)
         self._units, self._example, self._largest = units, example, largest
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:  # noqa: ANN401
