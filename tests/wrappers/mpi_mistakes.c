@@ -33,6 +33,8 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
     FAIL(MPI_Ibarrier(MPI_COMM_NULL, &request));
     FAIL(MPI_Iallreduce(&number, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL, &request));
+    FAIL(MPI_Barrier(MPI_COMM_NULL));
+    FAIL(MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL));
     FAIL(MPI_Wait(NULL, MPI_STATUS_IGNORE));
     FAIL(MPI_Waitall(2, NULL, MPI_STATUSES_IGNORE));
     FAIL(MPI_Request_free(NULL));

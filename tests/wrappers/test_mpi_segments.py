@@ -34,10 +34,10 @@ def test_a_collective_ends_a_segment_where_it_is_completed(tmp_path: Path, mpi: 
 
 @pytest.mark.parametrize("mpi", mpi_runs.MPIS)
 def test_calls_that_fail_fail_as_without_the_library(tmp_path: Path, mpi: str) -> None:
-    """The same complaints to the program's error handler, and the collectives beside them are counted: 5."""
+    """The same complaints to the program's error handler, and the collectives beside them are counted: 7."""
     result = mpi_runs.run_program("mpi_mistakes", mpi, 2, tmp_path / "spool")
     bare = mpi_runs.run(mpi, [mpi_runs.Part(2, [mpi_runs.program("mpi_mistakes", mpi)], bare=True)], tmp_path / "none")
     assert (bare.status, bare.spools) == (0, {})
-    assert sorted(result.out.splitlines()) == sorted(bare.out.splitlines()) == ["0 5 5", "1 5 5"]
+    assert sorted(result.out.splitlines()) == sorted(bare.out.splitlines()) == ["0 7 7", "1 7 7"]
     for spool in result.spools.values():
-        assert closed_by(spool) == ["MPI_Ibarrier"] * 5 + ["MPI_Finalize"]
+        assert closed_by(spool) == ["MPI_Ibarrier"] * 7 + ["MPI_Finalize"]

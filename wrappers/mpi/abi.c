@@ -69,6 +69,7 @@ static void find_objects(struct xw_mpi *mpi)
     }
     struct xw_mpi_symbol symbols[] = {
         XW_OBJECT(world, "ompi_mpi_comm_world"),
+        XW_OBJECT(comm_null, "ompi_mpi_comm_null"),
         XW_OBJECT(type_byte, "ompi_mpi_byte"),
         XW_OBJECT(type_double, "ompi_mpi_double"),
         XW_OBJECT(op_max, "ompi_mpi_op_max"),
@@ -109,6 +110,7 @@ static const struct xw_mpi mpich = {
     .topo_graph = 1,
     .topo_dist_graph = 3,
     .world = 0x44000000,
+    .comm_null = 0x04000000,
     .type_byte = 0x4c00010d,
     .type_double = 0x4c00080b,
     .op_max = 0x58000001,
@@ -131,6 +133,7 @@ static const struct xw_mpi abi5 = {
     .topo_graph = 212,
     .topo_dist_graph = 213,
     .world = 0x101,
+    .comm_null = 0x100,
     .type_byte = 0x247,
     .type_double = 0x214,
     .op_max = 0x23,

@@ -24,7 +24,7 @@ struct xw_mpi {
     int32_t proc_null, root;
     int32_t combiner_named;
     int32_t topo_cart, topo_graph, topo_dist_graph;
-    xw_word world, type_byte, type_double, op_max, op_sum, request_null, errors_return;
+    xw_word world, comm_null, type_byte, type_double, op_max, op_sum, request_null, errors_return;
 
     /* after MPI_Init */
     int32_t rank, ranks; /* of MPI_COMM_WORLD; ranks 0: not initialised */

@@ -76,7 +76,12 @@ int xw_mpi_is_root(xw_word root, xw_word comm)
     return rank == xw_mpi.root || (rank >= 0 && rank == rank_in(comm) && !is_inter(comm));
 }
 
-int xw_mpi_is_world_sized(xw_word comm) { return xw_mpi.ranks && size_of(comm) == xw_mpi.ranks && !is_inter(comm); }
+/* MPI_COMM_NULL is not asked for its size: the error handler would hear of it, and of the call itself again. */
+int xw_mpi_is_world_sized(xw_word comm)
+{
+    return xw_mpi.ranks && !xw_mpi_same_handle(comm, xw_mpi.comm_null) && size_of(comm) == xw_mpi.ranks &&
+           !is_inter(comm);
+}
 
 /* --- neighbours --- */
 
