@@ -8,8 +8,8 @@ import time
 import click
 
 from crosswind.tools.database import db_option
+from crosswind.tools.moments import Age, utc
 from crosswind.tools.output import print_json, print_table
-from crosswind.tools.times import Age, utc
 
 __all__ = ["access_command"]
 

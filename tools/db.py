@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from crosswind.tools.database import db_option
-from crosswind.tools.moments import Time
+from crosswind.tools.moments import Age, Time, utc
 from crosswind.tools.output import one_line, print_json, print_table, si, step
 from crosswind.tools.topology import store_topology_file
 
@@ -20,21 +18,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 __all__ = ["db_command"]
-
-_UNITS_S = {"h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
-
-
-class _Age(click.ParamType):
-    """A length of time such as 90d, in ns."""
-
-    name = "age"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parse it; wrong usage otherwise."""
-        match = re.fullmatch(r"(\d{1,6})([hdwy])", str(value))
-        if match is None:
-            self.fail(f"{value} is no length of time: write 90d (or h, w, y)", param, ctx)
-        return int(match[1]) * _UNITS_S[match[2]] * 10**9
 
 
 @click.group("db")
@@ -61,7 +44,7 @@ def info_command(db: str, as_json: bool) -> None:
         ["database", f"{info.backend}, schema {info.schema_version}"],
         ["size", f"{si(info.n_bytes, 'B')}, of which {si(info.free_bytes, 'B')} are free inside"],
         ["job steps", f"{info.jobs}, of which {info.jobs_with_detail} have their slices"],
-        ["from, to", f"{_utc(info.first_ns)}, {_utc(info.last_ns)}"],
+        ["from, to", f"{utc(info.first_ns)}, {utc(info.last_ns)}"],
         ["nodes, events", f"{info.nodes}, {info.events}"],
     ]
     print_table(["", ""], rows + [[f"table {name}", si(size, "B")] for name, size in info.table_bytes.items()])
@@ -80,7 +63,7 @@ def upgrade_command(db: str) -> None:
 
 
 @db_command.command("prune")
-@click.option("--keep-detail", type=_Age(), required=True, help="Of jobs that ended within this time: 90d, 12w, 2y.")
+@click.option("--keep-detail", type=Age(), required=True, help="Of jobs that ended within this time: 90d, 12w, 2y.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be let go.")
 @db_option(required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -105,7 +88,7 @@ def prune_command(keep_detail: int, dry_run: bool, db: str, as_json: bool) -> No
         else:
             steps = list(prune_detail(engine, before_ns))
     jobs, n_bytes = sum(s.jobs for s in steps), sum(s.n_bytes for s in steps)
-    partitions, before = sum(s.partitions for s in steps), _utc(before_ns)
+    partitions, before = sum(s.partitions for s in steps), utc(before_ns)
     if as_json:
         print_json({"jobs": jobs, "bytes": n_bytes, "partitions": partitions, "before": before, "dry_run": dry_run})
     else:
@@ -209,7 +192,7 @@ def event_command(
     if as_json:
         print_json([dataclasses.asdict(event) for event in found])
         return
-    rows = [[e.kind, e.place or "(all)", _utc(e.start_ns), _utc(e.end_ns), e.source, e.note] for e in found]
+    rows = [[e.kind, e.place or "(all)", utc(e.start_ns), utc(e.end_ns), e.source, e.note] for e in found]
     print_table(["kind", "place", "from", "to", "source", "note"], rows)
 
 
@@ -217,7 +200,3 @@ def _open(url: str) -> Engine:
     from crosswind.db.connection import open_database
 
     return open_database(url, create=False)
-
-
-def _utc(at_ns: int | None) -> str:
-    return "-" if at_ns is None else f"{datetime.fromtimestamp(at_ns // 10**9, UTC):%Y-%m-%d %H:%M:%S}"

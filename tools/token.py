@@ -10,8 +10,8 @@ import click
 
 from crosswind.tools.database import db_option
 from crosswind.tools.errors import CommandError
+from crosswind.tools.moments import Age, utc
 from crosswind.tools.output import one_line, print_json, print_table
-from crosswind.tools.times import Age, utc
 
 if TYPE_CHECKING:
     from crosswind.db.tokens import Token
