@@ -24,6 +24,7 @@ __all__ = ["serve_command"]
 
 THREADS = 4  # of each worker: they wait for the database at the same time
 MOST_WORKERS = 4  # by default, on machines with more processors
+KEEP_S = 75  # an idle connection: longer than people take for a page, or their next click meets one that just closes
 BACKLOG = 256  # connections that wait while the workers start or are busy
 _TAKEN = (errno.EADDRINUSE, errno.EACCES)
 
@@ -104,6 +105,7 @@ def _run(db: str, descriptor: int, workers: int, settings: Settings) -> None:
                 "worker_class": "gthread",
                 "workers": workers,
                 "threads": THREADS,
+                "keepalive": KEEP_S,
                 "loglevel": "warning",
                 "proc_name": "crosswind serve",
                 "control_socket_disable": True,

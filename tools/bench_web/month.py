@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "bench_db"))
 from fill import fill
 from site_month import NODES, Placed, Site, make_site, make_template
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from figure import Figure
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 from support.browser import chromium
 
 __all__ = ["measure_pages"]
@@ -38,13 +35,17 @@ def measure_pages(address: str, jobs: dict[str, int]) -> Iterator[Figure]:
 def _visit(page: Any, url: str, ready: str) -> tuple[float, int, int]:  # noqa: ANN401 (Playwright's page)
     """Milliseconds until `ready` is there; bytes of HTML and JSON, unpacked and as they were sent."""
     answers: list[Any] = []
-    page.on("requestfinished", answers.append)
+
+    def keep(request: Any) -> None:
+        answers.append(request)
+
+    page.on("requestfinished", keep)
     begin = time.perf_counter()
     page.goto(url, wait_until="commit")
     page.wait_for_selector(ready, state="attached", timeout=SLOWEST_MS)
     elapsed = 1e3 * (time.perf_counter() - begin)
     page.wait_for_load_state()
-    page.remove_listener("requestfinished", answers.append)
+    page.remove_listener("requestfinished", keep)
     data = [request for request in answers if "/static/" not in request.url and not request.url.endswith(".js")]
     unpacked = sum(len(request.response().body()) for request in data)
     return elapsed, unpacked, sum(request.sizes()["responseBodySize"] for request in data)

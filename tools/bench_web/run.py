@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import paths  # noqa: F401 (finds what follows)
 from figure import Figure
 from load import measure_load
 from month import Month, make_month, read_month
