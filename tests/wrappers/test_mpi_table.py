@@ -158,7 +158,7 @@ def test_constants_agree_with_the_header(tmp_path: Path, mpi: str, library: str)
     if not shutil.which(f"mpicc.{mpi}"):
         pytest.skip(f"{mpi} is not installed: no mpicc.{mpi}")
     names = ["IN_PLACE", "STATUS_IGNORE", "PROC_NULL", "ROOT", "COMBINER_NAMED", "CART", "GRAPH", "DIST_GRAPH"]
-    handles = ["COMM_WORLD", "BYTE", "DOUBLE", "MAX", "SUM", "REQUEST_NULL", "ERRORS_RETURN"]
+    handles = ["COMM_WORLD", "COMM_NULL", "BYTE", "DOUBLE", "MAX", "SUM", "REQUEST_NULL", "ERRORS_RETURN"]
     source = tmp_path / "constants.c"
     source.write_text(
         "#include <mpi.h>\n#include <stdio.h>\nint main(void) {\n"
@@ -175,7 +175,7 @@ def test_constants_agree_with_the_header(tmp_path: Path, mpi: str, library: str)
     assert [table[f] % width for f in fields] == [header[n] % width for n in names]
     assert table["handle_size"] == header["handle_size"]
     if mpi == "mpich":
-        fields = ["world", "type_byte", "type_double", "op_max", "op_sum", "request_null", "errors_return"]
+        fields = ["world", "comm_null", "type_byte", "type_double", "op_max", "op_sum", "request_null", "errors_return"]
         assert [table[f] for f in fields] == [header[n] for n in handles]
     else:
         objects = set(re.findall(r'XW_OBJECT\(\w+, "(\w+)"\)', (FOLDER / "abi.c").read_text()))

@@ -68,14 +68,10 @@ static void find_objects(struct xw_mpi *mpi)
         name, xw_elf_hash(name), (void **)&mpi->field                                                                  \
     }
     struct xw_mpi_symbol symbols[] = {
-        XW_OBJECT(world, "ompi_mpi_comm_world"),
-        XW_OBJECT(comm_null, "ompi_mpi_comm_null"),
-        XW_OBJECT(type_byte, "ompi_mpi_byte"),
-        XW_OBJECT(type_double, "ompi_mpi_double"),
-        XW_OBJECT(op_max, "ompi_mpi_op_max"),
-        XW_OBJECT(op_sum, "ompi_mpi_op_sum"),
-        XW_OBJECT(request_null, "ompi_request_null"),
-        XW_OBJECT(errors_return, "ompi_mpi_errors_return"),
+        XW_OBJECT(world, "ompi_mpi_comm_world"),      XW_OBJECT(comm_null, "ompi_mpi_comm_null"),
+        XW_OBJECT(type_byte, "ompi_mpi_byte"),        XW_OBJECT(type_double, "ompi_mpi_double"),
+        XW_OBJECT(op_max, "ompi_mpi_op_max"),         XW_OBJECT(op_sum, "ompi_mpi_op_sum"),
+        XW_OBJECT(request_null, "ompi_request_null"), XW_OBJECT(errors_return, "ompi_mpi_errors_return"),
     };
 #undef XW_OBJECT
     xw_mpi_resolve(symbols, sizeof symbols / sizeof symbols[0], XW_MPI_FIRST);
