@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Float,
     FromClause,
-    Integer,
     Select,
     case,
     cast,
@@ -93,8 +93,8 @@ def _unprofiled(scope: JobScope) -> Select[Any]:
     state = case((b.state == "RUNNING", "running"), else_=b.state)
     values = (
         literal("batch"), b.key, b.job_id, literal(""), b.user, b.name, b.account, b.partition, state, b.state,
-        func.json_array_length(b.hosts), literal(0), b.start_ns, b.end_ns, cast(null(), Float), cast(null(), Integer),
-        cast(null(), Float), cast(null(), Float), *(cast(null(), Float) for _ in RATES),
+        func.json_array_length(b.hosts), literal(0), b.start_ns, b.end_ns, cast(null(), Float),
+        cast(null(), BigInteger), cast(null(), Float), cast(null(), Float), *(cast(null(), Float) for _ in RATES),
     )  # fmt: skip
     known = select(batch_step.c.batch_key)
     return select(*_named(values)).where(batch_scope(scope), b.key.not_in(known))
