@@ -11,11 +11,12 @@ from figure import Figure
 from site_month import DAYS, SLICE_NS, Placed, Site
 from sqlalchemy import Connection, Engine
 
+from crosswind.analysis.series_bands import summarize
 from crosswind.db import details, load_profile, queries, reading
 from crosswind.db.upkeep import get_info
-from crosswind.web.jobdata import read_background, read_frames, read_loss
+from crosswind.web.jobdata import read_background, read_frames, read_loss, read_series
 
-__all__ = ["measure_loading", "measure_queries", "measure_sizes"]
+__all__ = ["measure_loading", "measure_long_job", "measure_queries", "measure_sizes"]
 
 DAY_SLICES = 86400 * 10**9 // SLICE_NS
 ROUNDS = 25
@@ -27,7 +28,7 @@ def measure_loading(engine: Engine, jobs: Sequence[Placed], name: str, target: f
     cells = sum(job.cells for job in jobs)
     cpu, begin = time.process_time(), time.perf_counter()
     for profile in profiles:
-        load_profile(engine, profile)
+        load_profile(engine, profile, summarize=summarize)
     cpu, elapsed = time.process_time() - cpu, time.perf_counter() - begin
     yield Figure(f"loading {name}, process-slices by CPU time", cells / cpu, "process-slices/s", target)
     yield Figure(f"loading {name}, process-slices by elapsed time", cells / elapsed, "process-slices/s")
@@ -71,11 +72,28 @@ def measure_queries(engine: Engine, site: Site, seed: int = 1) -> Iterator[Figur
     yield Figure("job page data of the largest job, median", float(np.median(times)), "ms", 200)
     yield Figure("the largest job, nodes", len(job.hosts), "nodes")
     yield Figure("the largest job, process-slices", job.cells, "process-slices")
+    times = _times(engine, lambda conn: _zoom(conn, widest), 5)
+    yield Figure(
+        "zoom of the largest job to 128 slices, spread over its processes, median", float(np.median(times)), "ms", 200
+    )
     for order in ("-start", "-interference", "-duration", "command"):
         times = _times(engine, partial(_job_list, order=order))
         yield from _figures(f"list of jobs by {order}", times, 50)
     times = _times(engine, lambda conn: queries.find_jobs(conn, str(1_000_000 + job_key())))
     yield from _figures("a job by its id", times, 50)
+
+
+def measure_long_job(engine: Engine, job: Placed) -> Iterator[Figure]:
+    """A job of very many slices: loading it, and its page."""
+    begin = time.process_time()
+    key = load_profile(engine, job.profile(), summarize=summarize).job_key
+    took = time.process_time() - begin
+    name = f"job of {len(job.hosts) * job.template.per_node} processes x {job.template.profile.n_slices} slices"
+    yield Figure(f"loading a {name}, process-slices by CPU time", job.cells / took, "process-slices/s", 400_000)
+    yield from _figures(f"page data of a {name}", _times(engine, lambda conn: _job_page(conn, key), 9), 1000)
+    yield from _figures(
+        f"zoom of a {name} to 128 slices, every process", _times(engine, lambda conn: _zoom(conn, key), 9), 200
+    )
 
 
 def measure_sizes(engine: Engine, site: Site) -> Iterator[Figure]:
@@ -127,9 +145,18 @@ def _job_page(conn: Connection, key: int) -> None:
     details.get_totals(conn, key)
     details.get_access(conn, key)
     queries.get_functions(conn, key)
-    frames = read_frames(conn, job)
+    read_series(conn, job)
     read_loss(conn, job)
-    read_background(conn, job, frames)
+    read_background(conn, job)
+
+
+def _zoom(conn: Connection, key: int) -> None:
+    """What the page reads when it is zoomed in, and for the heat map of one series there."""
+    job = queries.get_job(conn, key)
+    assert job is not None  # noqa: S101
+    first = job.n_slices // 2
+    read_series(conn, job, first=first, n=128)
+    read_frames(conn, job, ["posix_net_write_bytes"], first=first, n=128)
 
 
 def _times(engine: Engine, ask: Callable[[Connection], object], rounds: int = ROUNDS) -> list[float]:

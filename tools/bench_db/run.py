@@ -17,8 +17,8 @@ from pathlib import Path
 import click
 from figure import Figure
 from fill import fill
-from measure import measure_loading, measure_queries, measure_sizes
-from site_month import Placed, Site, make_site
+from measure import measure_loading, measure_long_job, measure_queries, measure_sizes
+from site_month import Placed, Site, long_job, make_site
 
 from crosswind.db.connection import open_database
 from crosswind.db.upkeep import vacuum
@@ -26,6 +26,7 @@ from crosswind.db.upkeep import vacuum
 MOST_LOADED = 300  # jobs of the month that go through the loader
 LARGE_CELLS = 100_000
 TARGET = 400_000
+LEAST_FOR_LONG = 400  # jobs; a smaller month is for trying things out
 
 
 @click.command(help=__doc__)
@@ -85,6 +86,8 @@ def measure(url: str, site: Site) -> Iterator[Figure]:
     large = [job for job in site.jobs if job.cells > LARGE_CELLS] or sorted(site.jobs, key=lambda job: job.cells)
     yield from measure_loading(engine, renumbered(large[-10:], 1), "large jobs into the month", TARGET)
     yield from measure_loading(engine, renumbered(site.jobs[::every], 2), "jobs of all sizes into the month", None)
+    if len(site.jobs) >= LEAST_FOR_LONG:
+        yield from measure_long_job(engine, long_job())
     engine.dispose()
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from crosswind.profile.metrics import METRICS
 from crosswind.profile.model import Clock, Column, Job, Process, Profile
 
-__all__ = ["NODES", "SLICE_NS", "Placed", "Site", "Template", "make_site", "make_template"]
+__all__ = ["NODES", "SLICE_NS", "Placed", "Site", "Template", "long_job", "make_site", "make_template"]
 
 SLICE_NS = 4_000_000_000
 FIRST_SLICE = 441_000_000  # 2025-11-24 16:00 UTC, where the month begins
@@ -162,6 +162,12 @@ def make_site(scale: float, seed: int = 1) -> Site:
         user = min(int(rng.pareto(0.8) * 5), USERS - 1)  # few users have most of the jobs
         jobs.append(Placed(1_000_000 + number, template, FIRST_SLICE + int(start), hosts, user))
     return Site(tuple(jobs), DAYS, NODES)
+
+
+def long_job(seed: int = 1) -> Placed:
+    """A job of 250 nodes, 4 processes each, over 10 000 slices (11 hours) in the middle of the month."""
+    template = make_template(np.random.default_rng(seed), "genomics", 250, 4, 10_000)
+    return Placed(90_000_000, template, FIRST_SLICE + 300_000, tuple(f"n{node:04d}" for node in range(250)), 0)
 
 
 def _templates(rng: np.random.Generator, n: int) -> Iterator[Template]:
