@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,7 @@ def prune_node_frames(engine: Engine, before_ns: int) -> Iterator[tuple[int, int
         doomed = [(p, node_queries.partition_bytes(conn, p)) for p in old_partitions(conn, "node_frame", before_ns)
                   if node_queries.has_ended(conn, p, before_ns)]  # fmt: skip
     for partition, n_bytes in doomed:
-        if drop_partition(engine, partition, lambda conn, p=partition: node_queries.has_ended(conn, p, before_ns)):
+        if drop_partition(engine, partition, partial(node_queries.has_ended, partition=partition, before_ns=before_ns)):
             yield n_bytes, 1
     for key in nodes:
         while n_bytes := _prune_node(engine, key, before_ns):

@@ -4,6 +4,7 @@ from sqlalchemy import event
 
 from crosswind.db import load_profile, node_queries, nodes, open_database, reading
 from crosswind.db.nodes import NodeSlices, load_node_slices
+from crosswind.db.partitions import WIDTHS_NS, list_partitions, partition_of
 from crosswind.db.retention import detail_before, prune_detail
 from crosswind.db.schema import BLOCK, GAP
 from crosswind.db.server_queries import get_server_view
@@ -66,3 +67,27 @@ def test_pruning_looks_blocks_up_by_their_key(tmp_path):
     assert "SEARCH node_frame" in plan
     assert "TEMP B-TREE" not in plan
     engine.dispose()
+
+
+def test_partitions_of_nodes_are_dropped_when_all_their_blocks_ended(postgresql):
+    """A block that begins in a week and ends in the next keeps its week until it has ended."""
+    week = WIDTHS_NS["node_frame"] // L
+    begin = partition_of("node_frame", FIRST * L).end_ns // L
+    for first in (begin + BLOCK, begin + week - 10, begin + 2 * week + BLOCK):
+        watch(postgresql, "n01", first)
+    with reading(postgresql) as conn:
+        weeks = list_partitions(conn, "node_frame")
+    assert len(weeks) == 2, "one of them has two blocks"
+    assert [step.partitions for step in prune_detail(postgresql, (begin + week) * L) if step.partitions] == []
+    later = (begin + week + 2 * BLOCK) * L
+    with reading(postgresql) as conn:
+        planned = detail_before(conn, later)
+    steps = list(prune_detail(postgresql, later))
+    assert sum(step.partitions for step in steps) == 1
+    assert sum(step.n_bytes for step in steps) == planned.n_bytes > 0
+    with reading(postgresql) as conn:
+        left = list_partitions(conn, "node_frame")
+        (node,) = node_queries.list_nodes(conn)
+        found = node_queries.get_node_series(conn, node.key, None, begin + 2 * week + BLOCK, 10, L)
+    assert set(left) < set(weeks)
+    assert list(found["m0", ""]) == [5] * 10

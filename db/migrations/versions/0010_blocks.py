@@ -5,6 +5,7 @@ anew, into partitions by time, so the database needs as much free space again as
 """
 
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -71,6 +72,7 @@ def _make_node_frame() -> None:
     """Without foreign keys, on PostgreSQL in partitions as crosswind.db.partitions makes them."""
     bind = op.get_bind()
     partitioned = bind.dialect.name == "postgresql"
+    by_time: dict[str, Any] = {"postgresql_partition_by": "RANGE (start_ns)"} if partitioned else {}
     _set_aside("node_frame", foreign_keys=("node_key", "metric_id"))
     op.create_table(
         "node_frame",
@@ -81,7 +83,7 @@ def _make_node_frame() -> None:
         sa.Column("instances", sa.JSON(), nullable=False),
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("node_key", "start_ns", "slice_ns", "metric_id", name="pk_node_frame"),
-        **({"postgresql_partition_by": "RANGE (start_ns)"} if partitioned else {}),
+        **by_time,
     )
     if partitioned:
         starts = bind.execute(sa.text("SELECT DISTINCT start_ns FROM node_frame_before")).scalars()
