@@ -77,7 +77,7 @@ def switch_paths(conn: Connection, topology_id: int | None, hosts: Collection[st
     if topology_id is None:
         return {}
     h = schema.topology_host.c
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for part in batches(sorted(set(hosts))):
         query = select(h.host, h.switches).where(h.topology_id == topology_id, h.host.in_(part))
         found |= {row.host: tuple(row.switches) for row in conn.execute(query)}

@@ -71,7 +71,7 @@ def suspects_of(
     for load in LOADS[kind]:
         parts = [values[metric] for metric in load.metrics if metric in values]
         if parts:
-            total = np.sum(parts, axis=0, dtype=np.float64)
+            total: NDArray[np.float64] = np.sum(parts, axis=0, dtype=np.float64)
             total[: max(begin, 0)] = total[max(end, 0) :] = np.nan
             yield Suspect((key, load), resource, total)
 

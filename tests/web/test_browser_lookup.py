@@ -69,6 +69,6 @@ def test_a_range_of_time_on_a_resource(watched: Watched) -> None:
     page = watched.open(f"/lookup?resource=fs:disk@node01&{span}")
     until(page, DRAWN)
     assert "most by job culprit.0" in page.locator("#answer").inner_text()
-    page.get_by_label("Load").select_option("flushes to disk")
+    page.locator("select[name=load]").select_option("flushes to disk")
     page.get_by_role("button", name="Show").click()
     until(page, "document.querySelector('#answer')?.textContent.startsWith('Flushes to disk')")

@@ -41,7 +41,7 @@ export class Found {
     const sure = lookup.suspects.filter((suspect) => suspect.found);
     const rows = (sure.length ? sure : lookup.suspects).slice(0, MOST).map((suspect) => {
       const share = Math.round(100 * suspect.effect);
-      const what = `${suspect.load} by ${suspect.who}`;
+      const what = ["node", "server"].includes(suspect.kind) ? suspect.load : `${suspect.load} by ${suspect.who}`;
       return element("li", suspect.found ? "is-found" : "", element("b", "", `${share} %`), ` ${what} on ${suspect.resource}`, element("span", "quiet", suspect.found ? " more than chance" : " may be chance"));
     });
     return [sentence, element("ol", "found-list", ...rows)];
