@@ -36,7 +36,7 @@ def _visit(page: Any, url: str, ready: str) -> tuple[float, int, int]:  # noqa: 
     """Milliseconds until `ready` is there; bytes of HTML and JSON, unpacked and as they were sent."""
     answers: list[Any] = []
 
-    def keep(request: Any) -> None:
+    def keep(request: object) -> None:
         answers.append(request)
 
     page.on("requestfinished", keep)
