@@ -59,7 +59,7 @@ class SlurmJobs:
         """Take in what is new. Raises DatabaseError; whatever else is wrong is logged, and tried again."""
         self._answers.clear()
         complaints: list[str] = []
-        asked = [partial(self._take_answer, *question) for question in self._questions]
+        asked: list[Callable[[], None]] = [partial(self._take_answer, *question) for question in self._questions]
         for take_in in (self._take_events, *asked, self._link):
             try:
                 take_in()
