@@ -1,6 +1,7 @@
 """Slices in blocks: what is read of them is what was loaded, whatever the cut; old databases' one block a job too."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def test_blocks_have_no_gaps_and_align(n_processes):
     assert width == 64 or width * n_processes <= 1 << 17
     spans = list(cut(EDGE - 5, 10_000, n_processes))
     assert spans[0].first_slice == EDGE - 5
-    for one, following in zip(spans, spans[1:], strict=False):
+    for one, following in pairwise(spans):
         assert one.first_slice + one.n_slices == following.first_slice
         assert following.first_slice % width == 0
     assert spans[-1].first_slice + spans[-1].n_slices == EDGE - 5 + 10_000

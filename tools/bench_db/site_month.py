@@ -191,7 +191,8 @@ def make_template(rng: np.random.Generator, program: str, nodes: int, per_node: 
     rates = _ALWAYS | _PROGRAMS[program]
     values = {name: _values(rng, rate, shape, gauge=_KINDS[name] == "gauge") for name, rate in rates.items()}
     processes = tuple(
-        Process("", 4000 + i, i, program, 0, 0, slices * SLICE_NS, "clean", is_mpi=True) for i in range(n)
+        Process(f"t{i // per_node}", 4000 + i, i, program, 0, 0, slices * SLICE_NS, "clean", is_mpi=True)
+        for i in range(n)
     )
     seconds = slices * SLICE_NS * 1e-9
     functions = {
