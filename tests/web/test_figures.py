@@ -145,3 +145,16 @@ def test_no_slices_no_plots() -> None:
     empty = stacked_figure([], Axis(5, 0, 4_000_000_000), np.zeros(0))
     assert empty["data"] == []
     assert empty["plots"] == []
+
+
+def test_what_is_withheld_is_grey_where_it_is_and_a_gap_in_the_line() -> None:
+    hidden = np.array([False, True, True, False])
+    values = np.where(hidden, NAN, 1.0)
+    others = Plot("o", "o", "1/s", (Line("o", "others", values, "others"),), "background", withheld=hidden)
+    figure = stacked_figure([plot("a"), others], AXIS)
+    (shape,) = figure["layout"]["shapes"]
+    assert (shape["name"], shape["yref"], shape["label"]["text"]) == ("withheld", "y2 domain", "withheld")
+    assert (shape["x0"], shape["x1"]) == (1_760_000_004_000, 1_760_000_012_000)
+    assert lines_of(figure)[-1]["y"] == [1, None, None, 1]
+    assert [heading["withheld"] for heading in figure["plots"]] == [False, True]
+    go.Figure({"data": figure["data"], "layout": figure["layout"]})

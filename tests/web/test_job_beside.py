@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from crosswind.db import BatchJob, load_profile, open_database
+from crosswind.db import BatchJob, load_profile, open_database, queries, reading
 from crosswind.db.batch import link_steps, store_batch_jobs
 from crosswind.db.nodes import NodeSlices, load_node_slices
 from crosswind.profile.model import Column
@@ -140,3 +140,15 @@ def test_a_user_sees_grey_where_too_few_others_ran(beside: str) -> None:
     assert "node-hours that the batch" not in quality
     assert alice.get("/jobs/2/figure.json").status_code == 404
     assert "bob" not in alice.get("/jobs/1").text
+
+
+def test_a_resource_is_shared_only_with_who_used_it_at_that_time(beside: str) -> None:
+    engine = open_database(beside)
+    later = load_profile(engine, make_writer(job_id="9", first_slice=FIRST_SLICE + N_SLICES)).job_key
+    with reading(engine) as conn:
+        jobs = {key: queries.get_job(conn, key) for key in (1, 2, later)}
+        assert queries.shares_any(conn, jobs[1], ["fs:disk@node01"])
+        assert queries.shares_any(conn, jobs[2], ["fs:disk@node01"])
+        assert not queries.shares_any(conn, jobs[1], ["fs:disk@node05"])
+        assert not queries.shares_any(conn, jobs[later], ["fs:disk@node01", "cpu@node01"])
+    engine.dispose()
