@@ -17,9 +17,11 @@ from crosswind.db import disturbing
 from crosswind.db.batch import STATES
 from crosswind.db.job_list import ORDERS, SHOWN, JobFilters
 from crosswind.db.sums import SUSPICIOUS_RATES
-from crosswind.web.identity import Viewer
+from crosswind.web.identity import Viewer, settings
 
-__all__ = ["STEP_STATES", "JobFilterArguments", "Moment", "filters_of", "most_disturbing"]
+__all__ = [
+    "CLASSES", "STEP_STATES", "DisturbingJobs", "JobFilterArguments", "Moment", "filters_of", "most_disturbing",
+]  # fmt: skip
 
 STEP_STATES = ("running", "finished", "killed", "lost")
 CLASSES: dict[str, JobFilters] = {
@@ -171,9 +173,6 @@ def most_disturbing(conn: Connection, newest_ns: int, wanted: Mapping[str, Any],
         disturbing.read_traffic(conn, first, last - first, length),
         first,
         length,
-        least_others=1 if viewer.names_others else LEAST_OTHERS,
+        least_others=1 if viewer.names_others else settings().privacy.background_jobs,
     )
     return DisturbingJobs(ranked, begin_ns, end_ns)
-
-
-LEAST_OTHERS = 3  # whose lost time may be told to somebody who may not see them
