@@ -39,17 +39,27 @@ class Crowd:
 
 
 def crowd_of(
-    conn: Connection, scope: JobScope, names: Sequence[str], first_slice: int, n_slices: int, slice_ns: int
+    conn: Connection,
+    scope: JobScope,
+    names: Sequence[str],
+    first_slice: int,
+    n_slices: int,
+    slice_ns: int,
+    *,
+    by_user: bool = False,
 ) -> Crowd:
-    """Count the jobs out of scope that used these resources, in each of the slices. The steps of a job are one."""
+    """Count the jobs out of scope that used these resources, in each of the slices. The steps of a job are one; by
+    user, all jobs of a user are.
+    """
     on: dict[str, dict[_Job, list[_Span]]] = {}
     everywhere: dict[_Job, list[_Span]] = {}
     for name, job, start_ns, end_ns in _others(conn, scope, names, first_slice, n_slices, slice_ns):
+        whose = ("", "", job[2]) if by_user else job
         first = max(-(-start_ns // slice_ns) - first_slice, 0)
         end = min(end_ns // slice_ns - first_slice, n_slices)
         if first < end:
-            on.setdefault(name, {}).setdefault(job, []).append((first, end))
-            everywhere.setdefault(job, []).append((first, end))
+            on.setdefault(name, {}).setdefault(whose, []).append((first, end))
+            everywhere.setdefault(whose, []).append((first, end))
     least = np.zeros(n_slices, dtype=np.int64)
     for jobs in on.values():
         counts = _count(jobs.values(), n_slices)
@@ -58,7 +68,14 @@ def crowd_of(
 
 
 def crowd_outside(
-    conn: Connection, scope: JobScope, names: Sequence[str], first_slice: int, n_slices: int, slice_ns: int
+    conn: Connection,
+    scope: JobScope,
+    names: Sequence[str],
+    first_slice: int,
+    n_slices: int,
+    slice_ns: int,
+    *,
+    by_user: bool = False,
 ) -> NDArray[np.int64]:
     """Jobs out of scope that also used parts of the system beside these parts of it (resources.PLACED), int64 [slice]:
     those whose load is the sum over the whole system less that over the parts.
@@ -73,7 +90,7 @@ def crowd_outside(
         first = max(-(-start_ns // slice_ns) - first_slice, 0)
         end = min(end_ns // slice_ns - first_slice, n_slices)
         if elsewhere and first < end:
-            spans.setdefault(job, []).append((first, end))
+            spans.setdefault(("", "", job[2]) if by_user else job, []).append((first, end))
     return _count(spans.values(), n_slices)
 
 

@@ -155,3 +155,14 @@ def test_jobs_outside_of_a_part_are_counted(engine):
         assert crowd_outside(conn, scope, ("partition@batch", "partition@gpu"), *asked).tolist() == [0] * N
         assert crowd_outside(conn, scope, ("net",), *asked).tolist() == [0] * N
         assert crowd_outside(conn, JobScope(user="erin"), ("partition@batch",), *asked).tolist() == [0] * N
+
+
+def test_users_can_be_counted_instead_of_jobs(engine):
+    for number in range(3):
+        plant(engine, "bob", f"b{number}")
+    plant(engine, "carol", "c", 6, 6)
+    with reading(engine) as conn:
+        asked = (conn, JobScope(user="alice"), ("fs:disk@node01",), FIRST_SLICE, N, SLICE_NS)
+        assert crowd_of(*asked).together.tolist() == [3] * 6 + [4] * 6
+        assert crowd_of(*asked, by_user=True).together.tolist() == [1] * 6 + [2] * 6
+        assert crowd_of(*asked, by_user=True).least.tolist() == [1] * 6 + [2] * 6

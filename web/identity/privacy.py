@@ -21,13 +21,16 @@ def withheld_slices(
     asks = viewer()
     if asks.names_others or not names:
         return np.zeros(n_slices, dtype=np.bool_)
-    k = settings().privacy.background_jobs
-    crowd = crowd_of(conn, asks.scope, names, first_slice, n_slices, slice_ns)
-    outside = crowd_outside(conn, asks.scope, names, first_slice, n_slices, slice_ns)
+    k, by_user = settings().privacy.background_jobs, settings().privacy.count == "users"
+    crowd = crowd_of(conn, asks.scope, names, first_slice, n_slices, slice_ns, by_user=by_user)
+    outside = crowd_outside(conn, asks.scope, names, first_slice, n_slices, slice_ns, by_user=by_user)
     return crowd.is_smaller_than(k) | ((outside > 0) & (outside < k))
 
 
 def withheld_words() -> str:
     """Why there is a gap."""
-    k = settings().privacy.background_jobs
-    return f"The other jobs are shown where at least {k} of them ran; where there were fewer there is a gap."
+    privacy = settings().privacy
+    what = (
+        f"{privacy.background_jobs} of them" if privacy.count == "jobs" else f"those of {privacy.background_jobs} users"
+    )
+    return f"The other jobs are shown where at least {what} ran; where there were fewer there is a gap."

@@ -134,9 +134,12 @@ class Oidc(_Part):
 
 
 class Privacy(_Part):
-    """background_jobs: the others are shown as a sum of at least so many of their jobs."""
+    """background_jobs: the others are shown as a sum of at least so many of their jobs. count: of so many jobs, or of
+    jobs of so many users.
+    """
 
     background_jobs: Annotated[int, Field(ge=1, le=1000)] = 3
+    count: Literal["jobs", "users"] = "jobs"
 
 
 class Limits(_Part):

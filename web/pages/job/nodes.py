@@ -241,8 +241,9 @@ def _withheld(conn: Connection, job: JobRow, host: str) -> NDArray[np.bool_]:
     if viewer().names_others:
         return np.zeros(job.n_slices, dtype=np.bool_)
     names = resource_names("cpu", (host,))
-    crowd = crowd_of(conn, viewer().scope, names, job.first_slice, job.n_slices, job.slice_ns)
-    return (crowd.together > 0) & (crowd.together < settings().privacy.background_jobs)
+    privacy, by_slice = settings().privacy, (job.first_slice, job.n_slices, job.slice_ns)
+    crowd = crowd_of(conn, viewer().scope, names, *by_slice, by_user=privacy.count == "users")
+    return (crowd.together > 0) & (crowd.together < privacy.background_jobs)
 
 
 def _notes(
