@@ -16,7 +16,7 @@ from crosswind.profile.lifecycle import SILENT_SLICES, Machine
 from crosswind.profile.peek import peek
 from support.preload import environment
 
-SLICE_MS = 250
+SLICE_MS = 500  # of which some may be late on a busy machine
 SLEEPER = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(100)"
 UNSHARE = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child")
 
