@@ -37,7 +37,7 @@ def _run(address: str, keys: Sequence[int], users: int, seconds: int, prefix: Pa
         "--spawn-rate", str(users / 2), "--run-time", f"{seconds}s", "--csv", str(prefix), "--only-summary",
         "--exit-code-on-error", "0", "--loglevel", "ERROR",
     ]  # fmt: skip
-    environment = {**os.environ, "CROSSWIND_JOBS": ",".join(map(str, keys))}
+    environment = {**os.environ, "BENCH_JOBS": ",".join(map(str, keys))}
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     with Path(f"{prefix}_stats.csv").open(newline="") as file:
         yield from csv.DictReader(file)

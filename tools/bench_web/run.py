@@ -51,7 +51,7 @@ def measure(month: Month, users: int, seconds: int, folder: Path) -> Iterator[Fi
 @contextmanager
 def _serve(url: str) -> Iterator[str]:
     """`crosswind serve` on a free port of loopback."""
-    command = [CROSSWIND, "serve", "--db", url, "--port", "0"]
+    command = [str(CROSSWIND), "serve", "--db", url, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None  # noqa: S101 (it was asked for)

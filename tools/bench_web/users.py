@@ -1,6 +1,6 @@
 """What 50 readers do: look at the list, sort it, filter it, open a job and its plots, look up what hit it.
 
-A locust file: `run.py` starts it. CROSSWIND_JOBS holds the keys of the jobs that are opened.
+A locust file: `run.py` starts it. BENCH_JOBS holds the keys of the jobs that are opened.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import random
 
 from locust import HttpUser, between, task
 
-KEYS = [int(key) for key in os.environ.get("CROSSWIND_JOBS", "").split(",") if key]
+KEYS = [int(key) for key in os.environ.get("BENCH_JOBS", "").split(",") if key]
 ORDERS = ("-start", "-interference", "-duration", "user")
 
 
