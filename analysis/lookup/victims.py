@@ -20,6 +20,9 @@ from crosswind.analysis.lookup.suspects import RATE, Suspect, Suspicion, rank_su
 __all__ = ["Coincidences", "coincidences"]
 
 LEAST_RHO = 0.1  # below it no victim is compared with chance
+# Chance may do as well in none of 3999 draws. Losses that themselves come and go over the run fit a stranger's
+# load several times as often as their p says, and here one load meets many losses.
+MOST_P = 0.0005
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -57,7 +60,7 @@ def coincidences(victims: Sequence[tuple[V, NDArray[np.float64], Sequence[Suspec
 
 def _best(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]]) -> Suspicion[K] | None:
     """The finding of a victim's own lookup that is surest, its p times the number of loads; None: there is none."""
-    found = [line for line in rank_suspects(loss, suspects).lines if line.found]
+    found = [line for line in rank_suspects(loss, suspects).lines if line.found and line.p < MOST_P]
     if not found:
         return None
     line = min(found, key=lambda each: each.p)

@@ -9,8 +9,8 @@ import argparse
 
 import numpy as np
 
-from crosswind.analysis.lookup import Suspect, rank_suspects
-from support.contention import SLICES, system
+from crosswind.analysis.lookup import Suspect, coincidences, rank_suspects
+from support.contention import SLICES, system, while_it_ran
 
 FIRST_SEED = 60_000
 
@@ -41,6 +41,13 @@ def held_up_once(seed: int) -> bool:
     return any(line.found for line in rank_suspects(loss, [Suspect(j, "fs", x) for j, x in enumerate(loads)]).lines)
 
 
+def blamed(seed: int) -> bool:
+    """The other side: whether a job is blamed by any of twenty victims of other systems, which it never met."""
+    load = while_it_ran(system(seed, culprit=False, jobs=5).loads[3])
+    losses = [system(1000 * seed + i, culprit=True, jobs=20).loss for i in range(20)]
+    return bool(coincidences([(i, loss, [Suspect("w", "fs", load)]) for i, loss in enumerate(losses)]).lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", type=int, default=200)
@@ -51,6 +58,7 @@ def main() -> None:
     print(f"planted culprit first in the list: {first:.1%}, called found: {found:.1%}")
     print(f"somebody accused without a culprit: {np.mean([without_culprit(seed + 40_000) for seed in seeds]):.1%}")
     print(f"somebody accused where the victim was held up once: {np.mean([held_up_once(seed) for seed in seeds]):.1%}")
+    print(f"a job blamed by any of twenty victims that it never met: {np.mean([blamed(seed) for seed in seeds]):.1%}")
 
 
 if __name__ == "__main__":
