@@ -52,7 +52,7 @@ __all__ = [
     "metric_ids_of_job",
     "resource_ids",
     "resources_of_job",
-    "shares_any",
+    "shared_names",
     "slice_range",
 ]
 
@@ -184,17 +184,18 @@ def resources_of_job(conn: Connection, job_key: int) -> list[str]:
     return list(conn.execute(query).scalars())
 
 
-def shares_any(conn: Connection, job: JobRow, names: Collection[str]) -> bool:
-    """Whether any other job step used one of these resources while a job ran."""
+def shared_names(conn: Connection, job: JobRow, names: Collection[str]) -> frozenset[str]:
+    """Those of these resources that any other job step used while a job ran."""
     j, r = schema.job.c, schema.resource.c
-    others = (
-        select(j.key)
-        .join(schema.job_resource, schema.job_resource.c.job_key == j.key)
-        .join(schema.resource, r.id == schema.job_resource.c.resource_id)
+    of_others = (
+        select(r.name)
+        .distinct()
+        .join(schema.job_resource, r.id == schema.job_resource.c.resource_id)
+        .join(schema.job, j.key == schema.job_resource.c.job_key)
         .where(r.name.in_(list(names)), j.key != job.key)
         .where(j.start_ns < _slices_end_ns(job), j.end_ns > job.first_slice * job.slice_ns)
     )
-    return conn.execute(others.limit(1)).first() is not None
+    return frozenset(conn.execute(of_others).scalars())
 
 
 def _slices_end_ns(job: JobRow) -> int:

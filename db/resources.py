@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "FEEDS", "NOWHERE", "PLACED", "UNPLACED", "Place", "Placement", "metrics_of", "resource_names", "rows_of",
-    "rows_of_kind", "share_of", "split",
+    "rows_of_any", "rows_of_kind", "share_of", "split",
 ]  # fmt: skip
 
 _MPI_TRAFFIC = ("mpi_p2p", "mpi_coll_one_to_all", "mpi_coll_all_to_one", "mpi_coll_all_to_all", "mpi_rma")
@@ -107,6 +107,16 @@ def rows_of_kind(kind: str, hosts: Sequence[str], place: Place = NOWHERE) -> NDA
     """Which processes use any resource of a kind. None uses two."""
     everywhere = kind not in _WITH_PLACE
     return np.array([i for i, h in enumerate(hosts) if everywhere or _place_in(kind, h, place)], dtype=np.intp)
+
+
+def rows_of_any(names: Sequence[str], hosts: Sequence[str], place: Place = NOWHERE) -> NDArray[np.intp]:
+    """Which processes use any of these resources, all of one kind."""
+    kind = split(names[0])[0]
+    places = {split(name)[1] for name in names}
+    return np.array(
+        [i for i, h in enumerate(hosts) if kind not in _WITH_PLACE or _place_in(kind, h, place) in places],
+        dtype=np.intp,
+    )
 
 
 def share_of(

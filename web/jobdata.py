@@ -142,14 +142,8 @@ def read_background(
     for name in queries.resources_of_job(conn, job.key):
         used[resources.split(name)[0]].append(name)
     hosts = own.hosts if own else tuple(process.host for process in queries.get_processes(conn, job.key))
-    place = topology.place_of_job(conn, job.key, hosts)
-    backgrounds = []
-    for kind, names in used.items():
-        if names and kind in kinds:
-            metrics = [metric for metric in resources.metrics_of(names[0]) if metric in _SERIES_METRICS]
-            share = _own_share(conn, job, own, metrics, resources.rows_of_kind(kind, hosts, place), len(hosts))
-            backgrounds.append(_of_kind(conn, job, share, kind, names))
-    return backgrounds
+    beside = _Beside(conn, job, own, hosts, topology.place_of_job(conn, job.key, hosts))
+    return [beside.background(kind, names) for kind, names in used.items() if names and kind in kinds]
 
 
 def read_loss(conn: Connection, job: JobRow) -> Loss:
@@ -165,30 +159,48 @@ def read_loss(conn: Connection, job: JobRow) -> Loss:
     return Loss(None, None, _NOT_STORED)
 
 
-def _of_kind(
-    conn: Connection, job: JobRow, own: dict[str, NDArray[np.int64]], kind: str, names: Sequence[str]
-) -> Background:
-    alone = not queries.shares_any(conn, job, names)  # as on nodes that nobody shares: no need to read their sums
-    total = own if alone else queries.get_background_sum(conn, names, own, job.first_slice, job.n_slices, job.slice_ns)
-    withheld = withheld_slices(conn, names, job.first_slice, job.n_slices, job.slice_ns)
-    shown = {metric: np.where(withheld, own[metric], values) for metric, values in total.items()}
-    return Background(kind, tuple(names), shown, own, withheld)
+@dataclass(frozen=True)
+class _Beside:
+    """Reads the background beside one job. own: its frames, where they are there; hosts: of each process."""
 
+    conn: Connection
+    job: JobRow
+    own: JobFrames | None
+    hosts: tuple[str, ...]
+    place: resources.Place
 
-def _own_share(
-    conn: Connection,
-    job: JobRow,
-    own: JobFrames | None,
-    metrics: Collection[str],
-    rows: NDArray[np.intp],
-    n_processes: int,
-) -> dict[str, NDArray[np.int64]]:
-    """What the processes of these rows did, metric -> int64 [slice]. No process uses two resources of a kind, so this
-    is the job's share of all of them together.
-    """
-    sums = queries.get_sums(conn, job.key, metrics) if own is None and rows.size == n_processes else None
-    if sums is None:
-        frames = (own or read_frames(conn, job, metrics)).frames
-        sums = {metric: values[rows].sum(axis=0, dtype=np.int64) for metric, values in frames.items()}
-    none = np.zeros(job.n_slices, dtype=np.int64)
-    return {metric: sums.get(metric, none) for metric in metrics}
+    def background(self, kind: str, names: Sequence[str]) -> Background:
+        """That of the resources of one kind; where a slice is withheld it is the job's own share."""
+        metrics = [metric for metric in resources.metrics_of(names[0]) if metric in _SERIES_METRICS]
+        own = self.share(metrics, resources.rows_of_kind(kind, self.hosts, self.place))
+        total = self.total(names, own)
+        withheld = withheld_slices(self.conn, names, self.job.first_slice, self.job.n_slices, self.job.slice_ns)
+        shown = {metric: np.where(withheld, own[metric], values) for metric, values in total.items()}
+        return Background(kind, tuple(names), shown, own, withheld)
+
+    def total(self, names: Sequence[str], own: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
+        """What all jobs did on these resources together, metric -> int64 [slice]. own: what this job did there.
+
+        Where nobody else was, the sum is this job's own: of a wide job only the few nodes that it shared are read.
+        """
+        shared = sorted(queries.shared_names(self.conn, self.job, names))
+        if not shared:
+            return own
+        span = (self.job.first_slice, self.job.n_slices, self.job.slice_ns)
+        total = queries.get_background_sum(self.conn, shared, own, *span)
+        if len(shared) == len(names):
+            return total
+        there = self.share(own, resources.rows_of_any(shared, self.hosts, self.place))
+        return {metric: values - there[metric] + own[metric] for metric, values in total.items()}
+
+    def share(self, metrics: Collection[str], rows: NDArray[np.intp]) -> dict[str, NDArray[np.int64]]:
+        """What the processes of these rows did, metric -> int64 [slice]. No process uses two resources of a kind, so
+        this is the job's share of all of them together.
+        """
+        whole = self.own is None and rows.size == len(self.hosts)
+        sums = queries.get_sums(self.conn, self.job.key, metrics) if whole else None
+        if sums is None:
+            frames = (self.own or read_frames(self.conn, self.job, metrics)).frames
+            sums = {metric: values[rows].sum(axis=0, dtype=np.int64) for metric, values in frames.items()}
+        none = np.zeros(self.job.n_slices, dtype=np.int64)
+        return {metric: sums.get(metric, none) for metric in metrics}

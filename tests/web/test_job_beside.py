@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
+from flask import Flask, g
 from flask.testing import FlaskClient
 
+from crosswind.analysis.series_bands import summarize
 from crosswind.db import BatchJob, load_profile, open_database, queries, reading
 from crosswind.db.batch import link_steps, store_batch_jobs
 from crosswind.db.nodes import NodeSlices, load_node_slices
 from crosswind.profile.model import Column
 from crosswind.web import create_app
+from crosswind.web.identity import Role, Viewer
+from crosswind.web.jobdata import read_background, read_frames
 from crosswind.web.pages.job.coverage import node_seconds
 from crosswind.web.pages.job.footprint import LEVELS, RULES, level_of
 from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps, make_writer
@@ -147,8 +152,29 @@ def test_a_resource_is_shared_only_with_who_used_it_at_that_time(beside: str) ->
     later = load_profile(engine, make_writer(job_id="9", first_slice=FIRST_SLICE + N_SLICES)).job_key
     with reading(engine) as conn:
         jobs = {key: queries.get_job(conn, key) for key in (1, 2, later)}
-        assert queries.shares_any(conn, jobs[1], ["fs:disk@node01"])
-        assert queries.shares_any(conn, jobs[2], ["fs:disk@node01"])
-        assert not queries.shares_any(conn, jobs[1], ["fs:disk@node05"])
-        assert not queries.shares_any(conn, jobs[later], ["fs:disk@node01", "cpu@node01"])
+        assert queries.shared_names(conn, jobs[1], ["fs:disk@node01", "fs:disk@node05"]) == {"fs:disk@node01"}
+        assert queries.shared_names(conn, jobs[2], ["fs:disk@node01", "fs:disk@node05"]) == {"fs:disk@node01"}
+        assert not queries.shared_names(conn, jobs[1], ["fs:disk@node05"])
+        assert not queries.shared_names(conn, jobs[later], ["fs:disk@node01", "cpu@node01"])
+    engine.dispose()
+
+
+def test_of_a_wide_job_only_shared_nodes_are_read_and_nothing_is_missed(tmp_path: Path) -> None:
+    engine = open_database(f"sqlite:///{tmp_path}/wide.db")
+    hosts = [f"node{i:02d}" for i in range(8)]
+    wide = load_profile(engine, make_lammps(hosts=hosts, n_ranks=16), summarize=summarize).job_key
+    load_profile(engine, make_writer(hosts=hosts[2:3]))
+    with Flask("staff").app_context(), reading(engine) as conn:
+        g.viewer = Viewer("helen", Role.SUPPORT)
+        job = queries.get_job(conn, wide)
+        for own in (None, read_frames(conn, job)):
+            for found in read_background(conn, job, own):
+                whole = queries.get_background_sum(
+                    conn, found.names, found.total, job.first_slice, job.n_slices, job.slice_ns
+                )
+                for metric, values in found.total.items():
+                    np.testing.assert_array_equal(values, whole[metric], found.kind)
+                if found.kind == "fs:disk":
+                    assert len(found.names) == len(hosts)
+                    assert any(np.any(found.total[name] > found.own[name]) for name in found.total)
     engine.dispose()

@@ -9,6 +9,7 @@ import numpy as np
 from fill import fill
 from site_month import NODES, Placed, Site, make_site, make_template
 
+from crosswind.analysis.series_bands import summarize
 from crosswind.db import load_profile, queries, reading
 from crosswind.db.connection import open_database
 
@@ -33,7 +34,7 @@ def make_month(path: Path, scale: float, seed: int = 1) -> Month:
     engine = open_database(url)
     site = make_site(scale, seed)
     fill(engine, site)
-    load_profile(engine, _long_job(site).profile())
+    load_profile(engine, _long_job(site).profile(), summarize=summarize)
     engine.dispose()
     return read_month(url)
 
