@@ -8,6 +8,7 @@ from flask import Flask, request, url_for
 from markupsafe import Markup
 
 from crosswind.web import text
+from crosswind.web.resource_words import on_resource, resource_words
 
 __all__ = ["init_app"]
 
@@ -16,7 +17,7 @@ def init_app(app: Flask) -> None:
     """Add the filters and functions."""
     app.jinja_env.filters.update(quantity=text.quantity, count=text.count, duration=text.duration, utc=time_element)
     app.jinja_env.filters.update(utc_iso=text.utc_iso, utc_plain=text.utc)
-    app.jinja_env.globals["with_query"] = with_query
+    app.jinja_env.globals.update(with_query=with_query, resource_words=resource_words, on_resource=on_resource)
 
 
 def time_element(ns: int | None) -> Markup:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 __all__ = ["HIT_SHARES", "Hit", "hit_stretches", "shading", "worst_hits"]
 
 HIT_SHARES = (0.02, 0.05, 0.1, 0.2)  # of a slice lost: where the shading begins, and where it gets stronger
-_OPACITIES = (0.07, 0.15, 0.25, 0.36)
+_OPACITIES = (0.06, 0.12, 0.18, 0.26)
 _MAX_BINS = 500  # of the shading: a stretch is a drawing of its own, and thousands of them are slow
 
 

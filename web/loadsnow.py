@@ -18,7 +18,7 @@ __all__ = ["Load", "LoadsNow", "loads_now"]
 
 SLICES = 15  # the last minute, of slices of 4 s
 SHOWN = 5
-RESOURCES = {"fs:net": "Network file systems", "net": "Network (MPI and sockets)"}
+RESOURCES = {"fs:net": "Network file systems", "net": "Network"}
 
 
 @dataclass(frozen=True)

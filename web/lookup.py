@@ -27,7 +27,7 @@ from crosswind.db.loads import JobLoad, keys_in_scope, loads_beside, running_in
 from crosswind.db.queries import JobRow
 from crosswind.db.scope import JobScope
 from crosswind.web.jobdata import read_frames, read_loss
-from crosswind.web.lookup_answer import Line, Lookup
+from crosswind.web.lookup_answer import Line, Lookup, is_most_of
 from crosswind.web.lookup_nodes import read_node_suspects
 
 __all__ = ["MAX_LINES", "Sight", "read_lookup", "read_victim_loss"]
@@ -77,7 +77,8 @@ def read_lookup(
 ) -> Lookup:
     """Test everything beside the job against when it lost time.
 
-    window: [begin, end) of a stretch of the job's slices: what was higher in it than at other times comes first.
+    window: [begin, end) of a stretch of the job's slices: what was higher in it than at other times comes first, unless
+    it is most of the run.
     resource: only what loaded this one. The names of jobs that may not be seen, and what each of them did, are not in
     the answer.
     """
@@ -91,7 +92,7 @@ def read_lookup(
     suspects = [s for s in suspects if resource in (None, s.resource)]
     ranking = rank_suspects(loss, suspects)
     lines = [_line(suspicion, job.slice_ns) for suspicion in ranking.lines]
-    if window is not None:
+    if window is not None and not is_most_of(window, loss):
         lines = _by_stretch(lines, window)
     lines = _as_seen(conn, job, lines[:MAX_LINES], sight)
     why_not = _why_no_lines(lines, suspects, beside.left_out)

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from crosswind.analysis.lookup import Role
 from crosswind.db.queries import JobRow
+from crosswind.web.resource_words import on_resource, resource_words
 
-__all__ = ["HIGHER_THEN", "Line", "Lookup", "step_name"]
+__all__ = ["HIGHER_THEN", "Line", "Lookup", "is_most_of", "step_name"]
 
 HIGHER_THEN = 0.05  # of the other stretches of that length may be as high
 USUAL = 0.4
+MOST = 0.5  # of a run: a longer stretch leaves too little to compare it with
+_MOST_OF_RUN = "This stretch is most of the run: the rest is too short to compare it with."
 Floats = NDArray[np.float64]
 
 
@@ -75,11 +78,11 @@ class Line:
         """What it is, at the begin of a sentence."""
         load = f"{self.load[0].upper()}{self.load[1:]}"
         if self.kind in ("node", "server"):
-            return f"{load} ({self.resource})"
-        return f"{load} on {self.resource} by {self.who}"
+            return f"{load} ({resource_words(self.resource)})"
+        return f"{load} {on_resource(self.resource)} by {self.who}"
 
     def to_json(self) -> dict[str, Any]:
-        """The line without its course. p_then is null where no stretch was asked about."""
+        """The line without its course. p_then is null where no stretch was compared with other times."""
         numbers = {name: float(getattr(self, name)) for name in ("effect", "rho", "lag_s", "p", "q")}
         job = self.job
         return {
@@ -91,11 +94,13 @@ class Line:
             "user": job and job.user,
             "command": job and job.command,
             "resource": self.resource,
+            "words": self.words,
             "load": self.load,
             "is_sign": self.is_sign,
             "found": self.found,
             **numbers,
             "p_then": self.p_then,
+            "rose": self.rose,
         }
 
 
@@ -123,7 +128,14 @@ class Lookup:
         """The answer in one sentence."""
         if self.why_not:
             return self.why_not
-        return self._of_run() if self.window is None else self._of_stretch()
+        if self.compares:
+            return self._of_stretch()
+        return self._of_run() if self.window is None else f"{_MOST_OF_RUN} {self._of_run()}"
+
+    @property
+    def compares(self) -> bool:
+        """Whether the lines say what was higher in a stretch than at other times; else they are of the whole run."""
+        return self.window is not None and self.per_slice is not None and not is_most_of(self.window, self.per_slice)
 
     def _of_run(self) -> str:
         found = [line for line in self.lines if line.found]
@@ -158,6 +170,7 @@ class Lookup:
             "jobs_left_out": self.left_out,
             "resource": self.resource,
             "slices": self.window and list(self.window),
+            "compared": self.compares,
             "suspects": [line.to_json() for line in self.lines],
         }
 
@@ -179,6 +192,11 @@ class Lookup:
         if lines[0].values is None and (found := self._in_its_place(lines[0])) is not None:
             return found
         return next((line for line in lines if line.values is not None), None)
+
+
+def is_most_of(window: tuple[int, int], per_slice: Floats) -> bool:
+    """Whether a stretch [begin, end) of slices is so long that the rest of the run tells nothing of what is usual."""
+    return window[1] - window[0] > MOST * per_slice.size
 
 
 def step_name(job: JobRow) -> str:

@@ -14,6 +14,7 @@ from crosswind.db.queries import JobRow
 from crosswind.db.scope import JobScope
 from crosswind.web.jobdata import read_loss
 from crosswind.web.lookup_answer import step_name
+from crosswind.web.resource_words import on_resource
 
 __all__ = ["MAX_VICTIMS", "OtherSide", "Victim", "read_other_side"]
 
@@ -75,6 +76,7 @@ class OtherSide:
                     "command": victim.job.command,
                     "resource": victim.resource,
                     "load": victim.load,
+                    "words": f"{victim.load} {on_resource(victim.resource)}",
                     "effect": victim.effect,
                     "q": victim.q,
                 }

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from crosswind.analysis import SERIES, Reduction, Series
 from crosswind.analysis.timeline import others, rates
-from crosswind.db.resources import PLACED
 from crosswind.profile.metrics import METRICS
 from crosswind.web.figures import Line, Plot
 from crosswind.web.jobdata import Background, SeriesBands
+from crosswind.web.resource_words import kind_words
 
 __all__ = [
     "MAIN_KINDS", "PANEL_TITLES", "background_plots", "job_plots", "lost_plot", "quiet_resources", "resource_lines",
@@ -41,15 +41,6 @@ PANEL_TITLES = {
 }
 _MAIN_PANELS = ("time", "io_net", "io_disk", "mpi_bytes", "cpu")
 
-_KIND_TITLES = {
-    "fs:net": "network file systems of the system",
-    "fs:disk": "local disk",
-    "net": "network of the system",
-    "net:switch": "network below switch",
-    "partition": "partition",
-    "mem": "memory",
-    "cpu": "processors",
-}
 # What to show of a resource at once: the panels whose load other jobs share.
 _KIND_PANELS = {
     "fs:net": ("io_net",),
@@ -266,13 +257,7 @@ def _per_second(values: NDArray[np.int64], series: Series, slice_ns: int) -> NDA
 
 
 def _place(background: Background) -> str:
-    hosts = [name.partition("@")[2] for name in background.names]
-    title = _KIND_TITLES[background.kind]
-    if not hosts[0]:
-        return title
-    if background.kind in PLACED:
-        return f"{title} {hosts[0]}" if len(hosts) == 1 else f"{title}es: the job's {len(hosts)}"
-    return f"{title} of {hosts[0]}" if len(hosts) == 1 else f"{title} of the job's {len(hosts)} nodes"
+    return kind_words(background.kind, [place for name in background.names if (place := name.partition("@")[2])])
 
 
 def _how(members: Sequence[Series]) -> tuple[tuple[str, str], ...]:

@@ -18,6 +18,7 @@ from crosswind.db.queries import JobRow
 from crosswind.web.figures import Axis
 from crosswind.web.lookup import Sight
 from crosswind.web.lookup_answer import step_name
+from crosswind.web.resource_words import on_resource
 
 __all__ = ["MAX_RANGE_NS", "RangeLine", "RangeLookup", "loads_on", "read_range"]
 
@@ -56,12 +57,13 @@ class RangeLookup:
     @property
     def sentence(self) -> str:
         """The answer in one sentence."""
+        did = f"had {self.load.title} {on_resource(self.resource)} in this time"
         if not self.lines and self.others is None:
-            return f"None of your jobs, and few or no other profiled ones, used {self.resource} in this time."
+            return f"None of your jobs, and few or no other profiled ones, {did}."
         if not self.lines and not self.others:
-            return f"No profiled job used {self.resource} in this time."
+            return f"No profiled job {did}."
         if not self.lines:
-            return f"{self.others} jobs of other users ran on {self.resource} in this time."
+            return f"{self.others} jobs of other users ran {on_resource(self.resource)} in this time."
         first = self.lines[0]
         share = f" ({100 * first.share:.0f} % of all)" if self.amount else ""
         return f"{self.load.title[0].upper()}{self.load.title[1:]}: most by job {step_name(first.job)}{share}."

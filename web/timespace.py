@@ -19,6 +19,7 @@ from crosswind.db import queries, resources, timespace
 from crosswind.db.scope import JobScope
 from crosswind.db.timespace import PlacedJob
 from crosswind.web.identity import Viewer
+from crosswind.web.resource_words import resource_words
 
 __all__ = ["METRICS", "Drawn", "GridMetric", "Panel", "draw_grid", "first_shown_ns", "read_panels", "within_budget"]
 
@@ -182,10 +183,6 @@ class Panel:
     lines: dict[str, tuple[list[float | None], list[float | None]]]
 
 
-_TITLES = {
-    "fs:net": "Network file systems", "net": "Network (MPI and sockets)", "net:switch": "Switch",
-    "partition": "Partition",
-}  # fmt: skip
 _SHOWN_UNITS = ("B/s", "1/s")
 
 
@@ -219,7 +216,7 @@ def _rates(series: Series, by_metric: Mapping[str, NDArray[np.int64]], slice_ns:
 
 
 def _panel(name: str, unit: str, lines: Mapping[str, NDArray[np.float64]], hidden: NDArray[np.bool_]) -> Panel:
-    kind, place = resources.split(name)
+    words = resource_words(name)
     largest = max(float(values.max()) for values in lines.values())
     shown = display_unit(unit, largest)
     binned = {}
@@ -228,7 +225,7 @@ def _panel(name: str, unit: str, lines: Mapping[str, NDArray[np.float64]], hidde
         binned[title] = (_short(points.mean), _short(points.high))
     return Panel(
         name,
-        f"{_TITLES[kind]}{' ' + place if place else ''}: {'bytes' if unit == 'B/s' else 'calls'}",
+        f"{words[0].upper()}{words[1:]}: {'bytes' if unit == 'B/s' else 'calls'}",
         shown.label,
         "All profiled jobs together, per second. The line is the mean of a point's slices, the band reaches to their "
         "largest value.",

@@ -86,6 +86,7 @@ def test_victim_finds_when_and_to_what_but_not_to_whom(story: Story, browser: An
     click_the_dent(page)
     panel = page.locator("#found")
     panel.get_by_text("another user").first.wait_for()
+    assert "by a job of another user" in panel.locator("li").first.inner_text()
     panel.get_by_role("link").last.click()
     page.wait_for_load_state()
     assert "/lookup" in page.url

@@ -1,4 +1,4 @@
-"""axe-core over every page, light and dark: nothing that it calls serious or critical.
+"""axe-core over every page, light and dark: nothing that it calls serious or critical; and what is hidden is hidden.
 
 The pages come from the application's own routes, so a new page is here by itself.
 """
@@ -18,6 +18,7 @@ axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-p
 
 GRAVE = ("serious", "critical")
 READY_MS = 20_000
+SHOWN = "[...document.querySelectorAll('[hidden]')].filter(e => e.checkVisibility()).map(e => e.outerHTML)"
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
@@ -26,6 +27,7 @@ def test_no_page_has_a_grave_fault(app: Flask, address: str, jobs: Jobs, browser
     page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=colours)
     for path in sorted(_paths(page, app, address, jobs)):
         _open(page, address + path)
+        found += [f"{path}: shown although hidden: {html[:120]}" for html in page.evaluate(SHOWN)]
         found += [
             f"{path}: {fault['id']}, {fault['help']}: {node['html'][:120]}"
             for fault in axe.Axe().run(page).response["violations"]

@@ -57,6 +57,20 @@ def test_the_list_shows_interference_on_a_phone(browser, address: str) -> None:
     watched.context.close()
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_mark_of_interference_is_not_cut(browser, address: str, width: int) -> None:
+    watched = Watched(browser, address, viewport={"width": width, "height": 844})
+    page = watched.open("/")
+    marks = page.locator("td.interference .class, td.interference .less-certain").all()
+    assert len(marks) > page.locator("td.interference").count(), "one of the jobs is less certain"
+    for mark in marks:
+        cell = mark.locator("xpath=ancestor::td").bounding_box()
+        box = mark.bounding_box()
+        assert cell["x"] <= box["x"]
+        assert box["x"] + box["width"] <= cell["x"] + cell["width"]
+    watched.context.close()
+
+
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_names_run_nothing(watched: Watched, jobs: Jobs, number: int) -> None:
     watched.page.on("dialog", lambda dialog: (watched.complaints.append(dialog.message), dialog.dismiss()))

@@ -45,7 +45,8 @@ def trace(page, plot: str, series: str) -> list[float | None]:
     """The y values that are drawn."""
     return page.evaluate(
         "([plot, series]) => document.querySelector('.js-plotly-plot').data"
-        ".find(t => t.meta.plot === plot && t.meta.series === series && t.meta.part === 'line').y",
+        ".filter(t => t.meta.plot === plot && t.meta.series === series && t.meta.part === 'line')"
+        ".map(t => t.meta.added ? t.y.slice(1, -1) : t.y)[0]",
         [plot, series],
     )
 
@@ -72,6 +73,21 @@ def test_plots_of_job_and_background_hold_the_right_values(watched: Watched, job
     drawn = page.locator("#stack .scatterlayer .trace path.js-line").all()
     assert sum(line.is_visible() for line in drawn) >= len(headings) - 1
     assert page.locator("#stack .barlayer .point path").count() >= 3
+
+
+def test_lines_reach_both_edges_of_the_run(watched: Watched, jobs: Jobs) -> None:
+    page = watched.open(f"/jobs/{jobs.lammps}")
+    plots = {round(box["y"]): box for box in areas(page)}
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('#stack .scatterlayer')].map(layer => {"
+        " const path = layer.querySelector('path.js-line'), x = path.getBBox();"
+        " return [x.x, x.x + x.width]; })"
+    )
+    width = next(iter(plots.values()))["width"]
+    assert len(drawn) >= 4
+    for begin, end in drawn:
+        assert begin <= 1
+        assert end >= width - 1
 
 
 def test_hit_stretch_is_shaded_over_all_plots(watched: Watched, jobs: Jobs) -> None:
@@ -257,6 +273,21 @@ def test_click_on_a_dent_opens_what_rose(watched: Watched, jobs: Jobs) -> None:
     page.wait_for_selector("#found .found-sentence")
     link = page.locator("#found a", has_text="whole list").get_attribute("href")
     assert link.startswith(f"/jobs/{jobs.lammps}/lookup?from={FIRST_MS + 24_000:.0f}&to=")
+
+
+def test_local_time_stands_beside_utc_and_stays_when_a_running_job_goes_on(browser, address: str, jobs: Jobs) -> None:
+    watched = Watched(browser, address, timezone_id="Asia/Tokyo")
+    page = watched.open(f"/jobs/{jobs.lammps}")
+    start = page.locator("#job-identity time").first
+    assert start.inner_text() == "2025-10-09 08:53:20 UTC 17:53:20 local"
+    page.evaluate(
+        "(() => { const all = document.querySelector('#job-identity'), fresh = all.cloneNode(true);"
+        " for (const time of fresh.querySelectorAll('time')) { time.removeAttribute('title');"
+        " time.querySelector('.local').remove(); } all.replaceWith(fresh);"
+        " document.dispatchEvent(new CustomEvent('job:refreshed')); })()"
+    )
+    assert start.inner_text() == "2025-10-09 08:53:20 UTC 17:53:20 local"
+    watched.context.close()
 
 
 def test_keyboard_opens_a_stretch_and_zooms_to_it(watched: Watched, jobs: Jobs) -> None:

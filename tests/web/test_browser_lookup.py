@@ -49,6 +49,11 @@ def test_a_stretch_of_the_picture_leads_to_what_rose_in_it(watched: Watched) -> 
     until(page, "document.querySelector('h2#list-title')?.textContent === 'What was higher in this stretch'")
     assert "from=" in page.url
     until(page, DRAWN)
+    begin = page.get_by_label("Begin of a stretch, UTC")
+    assert begin.input_value().startswith("2025-10-09T")
+    begin.fill("2025-10-09T08:53:28")  # by keyboard as by drag
+    page.keyboard.press("Enter")
+    page.wait_for_url("**from=2025-10-09T08%3A53%3A28**")
     page.get_by_role("link", name="Whole run").click()
     until(page, "document.querySelector('h2#list-title')?.textContent === 'What rose when it lost time'")
 
@@ -61,6 +66,17 @@ def test_each_line_can_be_drawn_and_leads_to_its_job(watched: Watched) -> None:
     load = chosen.locator("th").inner_text()
     assert page.locator("#picture .annotation").last.text_content().startswith(load[0].upper() + load[1:])
     page.get_by_role("link", name="job culprit.0").first.click()
+    page.wait_for_url("**/jobs/2")
+
+
+def test_the_panel_of_a_dent_names_the_culprit_and_leads_to_it(watched: Watched) -> None:
+    page = watched.open("/jobs/1")
+    page.locator("[data-hit]").first.click()
+    first = page.locator("#found li").first
+    first.wait_for()
+    assert " on the local disk of node01 by job culprit.0: " in first.inner_text()
+    assert "more than by chance" in first.inner_text()
+    first.get_by_role("link").click()
     page.wait_for_url("**/jobs/2")
 
 

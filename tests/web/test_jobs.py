@@ -192,7 +192,8 @@ def test_every_state_of_the_page_is_in_its_address(pages: FlaskClient) -> None:
 @pytest.mark.parametrize(
     "query",
     ["nodes_from=-1", "from=yesterday", "duration_from=5x", "volume_from=much", "class=worst", "show=some",
-     "interference_from=101", "pattern=x", "state=DROP", "by=chance", "from=9999999999999999"],
+     "interference_from=101", "pattern=x", "state=DROP", "by=chance", "from=9999999999999999",
+     "from=253402300799000", "to=0001-01-01"],
 )  # fmt: skip
 def test_what_makes_no_sense_is_named(pages: FlaskClient, query: str) -> None:
     for path in ("/", "/jobs.csv"):

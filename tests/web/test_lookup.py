@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,39 @@ def test_one_stretch_says_what_was_higher_then(neighbours: FlaskClient) -> None:
     assert "of stretches of this length" in text
 
 
+def test_a_stretch_that_is_most_of_the_run_gets_the_list_of_the_run(neighbours: FlaskClient) -> None:
+    """Nothing is left to compare it with: a list of what rose in it would say that nothing did."""
+    query = f"from={(FIRST_SLICE + 1) * 4000}&to={(FIRST_SLICE + SLICES) * 4000}"
+    found, whole = (neighbours.get(f"/jobs/1/lookup.json{q}").json for q in (f"?{query}", ""))
+    assert (found["slices"], found["compared"], whole["compared"]) == ([1, SLICES], False, False)
+    assert found["suspects"] == whole["suspects"]
+    assert found["sentence"].startswith("This stretch is most of the run")
+    assert found["sentence"].endswith(whole["sentence"])
+    text = neighbours.get(f"/jobs/1/lookup?{query}").text
+    assert "What rose when it lost time" in text
+    assert "As high in" not in text
+    assert "Whole run" in text
+    assert neighbours.get(f"/jobs/1/lookup.json?{STRETCH}").json["compared"]
+
+
+def test_the_first_of_a_stretch_rose_in_it(neighbours: FlaskClient) -> None:
+    suspects = neighbours.get(f"/jobs/1/lookup.json?{STRETCH}").json["suspects"]
+    rose = [s["rose"] for s in suspects]
+    assert rose[0]
+    assert rose == sorted(rose, reverse=True)
+
+
+def test_resources_are_named_in_words(neighbours: FlaskClient) -> None:
+    first = neighbours.get("/jobs/1/lookup.json").json["suspects"][0]
+    assert first["resource"] == "fs:disk@node01"
+    assert first["words"].lower() == f"{first['load']} on the local disk of node01 by job culprit.0"
+    for path in ("/jobs/1/lookup", f"/jobs/1/lookup?{STRETCH}", "/lookup?resource=fs:disk@node01"):
+        seen = re.sub(r"<[^>]*>", "", neighbours.get(path).text)
+        assert "local disk of node01" in seen
+        assert "@node01" not in seen
+        assert "fs:disk" not in seen
+
+
 @pytest.mark.parametrize(
     "query", ["from=0&to=1", f"from={FIRST_SLICE * 4000}&to={(FIRST_SLICE + SLICES) * 4000}", "from=&to=", "from=5"]
 )
@@ -74,7 +108,19 @@ def test_times_that_are_no_stretch_of_it_ask_about_the_whole_run(neighbours: Fla
         assert answer.json["slices"] is None
 
 
-@pytest.mark.parametrize("query", ["from=x", "to=-1", "show=-1", "from=99999999999999", "resource=" + "x" * 600, "a=1"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from=x",
+        "to=-1",
+        "show=-1",
+        "from=99999999999999",
+        "to=9000000000000",
+        "from=0001-01-01",
+        "resource=" + "x" * 600,
+        "a=1",
+    ],
+)
 def test_impossible_parameters_are_told(neighbours: FlaskClient, query: str) -> None:
     assert neighbours.get(f"/jobs/1/lookup?{query}").status_code == 400
 

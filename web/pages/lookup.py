@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response, abort, jsonify, render_template
-from marshmallow import ValidationError, fields, validate
+from marshmallow import fields, pre_load, validate
 from sqlalchemy import Connection
 
-from crosswind.db import bulk
+from crosswind.db import bulk, queries
+from crosswind.db.loads import keys_in_scope
 from crosswind.db.queries import JobRow
 from crosswind.web.arguments import arguments_or_400
 from crosswind.web.database import connection
 from crosswind.web.figures import SIZES, Axis
 from crosswind.web.identity import settings, viewer
 from crosswind.web.identity.privacy import withheld_slices, withheld_words
+from crosswind.web.joblist import Moment
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.lookup import Sight, read_lookup
 from crosswind.web.lookup_answer import Lookup
@@ -25,6 +28,7 @@ from crosswind.web.lookup_figure import load_figure, lookup_figure
 from crosswind.web.other_side import read_other_side
 from crosswind.web.palette import THEMES
 from crosswind.web.range_lookup import MAX_RANGE_NS, RangeLookup, loads_on, read_range
+from crosswind.web.resource_words import on_resource
 from crosswind.web.schemas import Arguments
 
 __all__ = ["NAV", "blueprint"]
@@ -33,34 +37,24 @@ NAV = ("Lookup", "lookup.index", 40)
 
 blueprint = Blueprint("lookup", __name__)
 
-_LAST_MS = 4_000_000_000_000  # in the year 2096
 _HOUR_NS = 3600 * 10**9
 _RESOURCES = ("fs:net", "net")  # that the whole system shares: offered by name
 
 
-class Moment(fields.Field[int]):
-    """A time of UTC in ms since 1970, or written 2026-11-21T08:00."""
+class _SpanArguments(Arguments):
+    """A stretch of time; a form sends its empty fields, too."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:  # noqa: ANN401
-        text = str(value)[:40]
-        try:
-            if text.isdecimal():
-                moment = int(text)
-            else:
-                at = datetime.fromisoformat(text)
-                moment = int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
-        except (ValueError, OverflowError):
-            raise ValidationError("Write a time of UTC such as 2026-11-21T08:00.") from None
-        if not 0 <= moment <= _LAST_MS:
-            raise ValidationError("That is no time of this century.")
-        return moment
+    from_ = Moment(data_key="from", load_default=None)
+    to = Moment(load_default=None)
+
+    @pre_load
+    def _drop_empty(self, data: Mapping[str, Any], **_kwargs: Any) -> dict[str, Any]:  # noqa: ANN401
+        return {name: value for name, value in data.items() if value != ""}
 
 
-class LookupArguments(Arguments):
+class LookupArguments(_SpanArguments):
     """A stretch of the job, a resource, and which line is drawn."""
 
-    from_ = Moment(data_key="from", allow_none=True, load_default=None)
-    to = Moment(allow_none=True, load_default=None)
     resource = fields.String(load_default=None, validate=validate.Length(max=512))
     show = fields.Integer(load_default=None, validate=validate.Range(0, 1000))
 
@@ -72,12 +66,10 @@ class LookupFigureArguments(LookupArguments):
     size = fields.String(load_default="wide", validate=validate.OneOf(list(SIZES)))
 
 
-class RangeArguments(Arguments):
+class RangeArguments(_SpanArguments):
     """A range of time, a resource, and which kind of load."""
 
-    from_ = Moment(data_key="from", allow_none=True, load_default=None)
-    to = Moment(allow_none=True, load_default=None)
-    resource = fields.String(load_default="fs:net", validate=validate.Length(max=512))
+    resource = fields.String(load_default=None, validate=validate.Length(max=512))
     kind = fields.String(data_key="load", load_default=None, validate=validate.Length(max=64))
 
 
@@ -99,7 +91,6 @@ def page(key: int) -> str:
         "lookup.html",
         job=job,
         lookup=found,
-        wanted=wanted,
         stretch=found.window and Axis(job.first_slice, job.n_slices, job.slice_ns),
         chosen=found.chosen(wanted["show"]),
         withheld=None if viewer().names_others else withheld_words(),
@@ -160,7 +151,7 @@ def range_figure() -> Response:
     """The load over the range, as plotly.js takes it."""
     wanted = arguments_or_400(RangeFigureArguments())
     found = _range(wanted)
-    title = f"All profiled jobs: {found.load.title} on {found.resource}"
+    title = f"All profiled jobs: {found.load.title} {on_resource(found.resource)}"
     return jsonify(
         load_figure(title, found.load.unit, found.total, found.axis, theme=wanted["theme"], size=wanted["size"])
     )
@@ -185,6 +176,15 @@ def _window(job: JobRow, wanted: dict[str, Any]) -> tuple[int, int] | None:
     return (begin, end) if begin < end and (begin, end) != (0, job.n_slices) else None
 
 
+def _busy_resource(conn: Connection, start_ns: int, end_ns: int) -> str:
+    """The first of the resources that all share which a job that may be seen used; where none did, the first."""
+    for name in _RESOURCES:
+        jobs = queries.jobs_overlapping(conn, start_ns, end_ns, name)
+        if keys_in_scope(conn, viewer().scope, {job.key for job in jobs}):
+            return name
+    return _RESOURCES[0]
+
+
 def _minute(moment_ms: int) -> str:
     """As `Moment` reads it; seconds are kept."""
     return f"{datetime.fromtimestamp(moment_ms / 1000, UTC):%Y-%m-%dT%H:%M:%S}"
@@ -200,6 +200,7 @@ def _range(wanted: dict[str, Any]) -> RangeLookup:
     start_ns, end_ns = wanted["from_"] * 10**6, wanted["to"] * 10**6
     if not start_ns < end_ns <= start_ns + MAX_RANGE_NS:
         abort(400, description="A range ends after it begins, and within a day.")
+    wanted["resource"] = wanted["resource"] or _busy_resource(conn, start_ns, end_ns)
     try:
         loads = loads_on(wanted["resource"])
     except KeyError:

@@ -33,10 +33,16 @@ def plot_csv(key: int) -> Response:
     numbers = zip(*(values.tolist() for values in columns.values()), strict=True)
     for index, row in zip(range(window.start, window.stop), numbers, strict=True):
         number = job.first_slice + index
-        table.writerow([number, utc_iso(number * job.slice_ns), *("" if v != v else f"{v:.9g}" for v in row)])
+        table.writerow([number, _begin(number * job.slice_ns), *("" if v != v else f"{v:.9g}" for v in row)])
     answer = Response(out.getvalue(), mimetype="text/csv")
     answer.headers["Content-Disposition"] = f'attachment; filename="job-{key}-{_file_name(plot)}.csv"'
     return answer
+
+
+def _begin(at_ns: int) -> str:
+    """UTC, with milliseconds where slices are shorter than a second."""
+    whole = utc_iso(at_ns)
+    return f"{whole[:-1]}.{at_ns % 10**9 // 10**6:03d}Z" if at_ns % 10**9 else whole
 
 
 @blueprint.get("/jobs/<int:key>/plot.json")

@@ -86,8 +86,11 @@ def _time(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[
 
 
 def _processes(conn: Connection, job: JobRow, processes: list[Process], wanted: dict[str, Any]) -> dict[str, Any]:
+    rows = process_rows(processes, MAX_PROCESSES)
     return {
-        "processes": process_rows(processes, MAX_PROCESSES),
+        "processes": rows,
+        "states": {row.process.state: row.state_text for row in rows if row.process.state != "killed"},
+        "has_lost_time": read_loss(conn, job).per_slice_s is not None,
         "more_processes": max(0, len(processes) - MAX_PROCESSES),
         "metrics": metrics_of_job(conn, job),
         "cells": CELLS,

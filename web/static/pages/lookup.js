@@ -2,6 +2,7 @@
 import { PLOTLY, onChange, size, theme } from "../plots/theme.js";
 import { element } from "../plots/headings.js";
 import { milliseconds } from "../plots/formats.js";
+import { toTheEdges } from "../plots/steps.js";
 
 class Picture {
   constructor(holder, link) {
@@ -44,7 +45,7 @@ class Picture {
     if (first) {
       this.holder.replaceChildren(this.drawing);
     }
-    await Plotly.react(this.drawing, data, layout, { ...PLOTLY, doubleClick: "reset" });
+    await Plotly.react(this.drawing, data.map(toTheEdges), layout, { ...PLOTLY, doubleClick: "reset" });
     if (first) {
       this.drawing.on("plotly_relayout", (change) => this.chosen(change));
     }
@@ -73,8 +74,8 @@ async function otherSide(holder) {
     const found = await answer.json();
     const rows = found.jobs.map((job) => {
       const link = element("a", "", `Job ${job.name}`);
-      link.href = `/jobs/${job.job_key}/lookup`;
-      return element("li", "", link, ` (${job.user}, ${job.command}): ${Math.round(100 * job.effect)} % of its lost time went with ${job.load} on ${job.resource}`);
+      link.href = holder.dataset.job.replace("/0/", `/${job.job_key}/`);
+      return element("li", "", link, ` (${job.user}, ${job.command}): ${Math.round(100 * job.effect)} % of its lost time went with ${job.words}`);
     });
     holder.replaceChildren(element("p", "", found.sentence), ...(rows.length ? [element("ul", "", ...rows)] : []));
     holder.dataset.state = "shown";

@@ -100,7 +100,6 @@ export class Panel {
   caption() {
     const caption = element("figcaption", "");
     const title = element("b", "", this.panel.title);
-    title.title = this.panel.how;
     this.outputs = this.names.map((name, i) => {
       const entry = element("span", "panel-entry");
       const swatch = element("canvas", "panel-swatch");

@@ -47,7 +47,8 @@ function build() {
   const scale = new Scale(dark.matches);
   const width = holder.clientWidth;
   const rows = data.rows.length;
-  document.querySelector("[data-notes]").replaceChildren(...data.notes.map((text) => element("li", "", text)));
+  const notes = [...data.notes, ...new Set(data.panels.map((panel) => `Plots below the grid: ${panel.how}`))];
+  document.querySelector("[data-notes]").replaceChildren(...notes.map((text) => element("li", "", text)));
   if (rows === 0) {
     holder.replaceChildren(element("p", "loading", "No profiled job ran on these nodes in this time."));
     return;

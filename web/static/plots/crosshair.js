@@ -1,5 +1,6 @@
 // One crosshair over all plots of a figure: the pointer, a finger or the arrow keys lead it, every name shows its value.
-import { interval, reading, slices } from "./formats.js";
+import { interval, milliseconds, reading, slices } from "./formats.js";
+import { valueAt } from "./steps.js";
 import { touches } from "./theme.js";
 
 export class Crosshair {
@@ -15,7 +16,7 @@ export class Crosshair {
 
   /** Listen to plotly.js, once there is a drawing. */
   attach() {
-    this.drawing.on("plotly_hover", (event) => this.read(event.points[0].pointIndex));
+    this.drawing.on("plotly_hover", (event) => this.read(this.pointAt(milliseconds(event.points[0].x))));
     this.drawing.on("plotly_unhover", () => this.forget());
   }
 
@@ -23,6 +24,12 @@ export class Crosshair {
   get moment() {
     const { first_ms, slice_ms, width } = this.points;
     return this.current < 0 ? undefined : first_ms + (this.current + 0.5) * width * slice_ms;
+  }
+
+  /** The point that holds a moment. */
+  pointAt(moment) {
+    const { first_ms, slice_ms, width, count } = this.points;
+    return Math.min(Math.max(Math.floor((moment - first_ms) / (width * slice_ms)), 0), count - 1);
   }
 
   read(index) {
@@ -34,7 +41,7 @@ export class Crosshair {
     this.readout.textContent = `${interval(begin, begin + count * slice_ms)}, ${slices(first_slice + first, count)}`;
     for (const output of this.stack.querySelectorAll("output[data-trace]")) {
       const trace = this.drawing.data[output.dataset.trace];
-      output.textContent = reading(trace && trace.y[index], output.dataset.unit);
+      output.textContent = reading(valueAt(trace, index), output.dataset.unit);
     }
   }
 
@@ -66,8 +73,7 @@ export class Crosshair {
   follow(x) {
     const moment = momentAt(this.drawing, x);
     if (moment !== null && this.points) {
-      const { first_ms, slice_ms, width } = this.points;
-      this.moveTo(Math.floor((moment - first_ms) / (width * slice_ms)));
+      this.moveTo(this.pointAt(moment));
     }
   }
 }

@@ -1,6 +1,4 @@
 // Numbers and times as the pages write them.
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC" });
-const day = new Intl.DateTimeFormat("en-CA", { year: "numeric", month: "2-digit", day: "2-digit", timeZone: "UTC" });
 const local = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 /** Three digits, or whole from a hundred on. */
@@ -14,11 +12,19 @@ export function digits(value) {
 /** A value with its unit; a gap says so. */
 export const reading = (value, unit) => (value === null || value === undefined || Number.isNaN(value) ? "no data" : `${digits(value)} ${unit}`);
 
+/** Day and time in UTC; with milliseconds where there are any, as of slices shorter than a second. */
+const written = (ms) => {
+  const [day, clock] = new Date(ms).toISOString().split("T");
+  return [day, clock.replace(/(\.000)?Z$/, "")];
+};
+
 /** "2025-10-09 08:53:20 – 08:53:24 UTC (10:53:20 local)". */
 export function interval(beginMs, endMs) {
   const begin = new Date(beginMs);
   const here = begin.getTimezoneOffset() === 0 ? "" : ` (${local.format(begin)} local)`;
-  return `${day.format(begin)} ${clock.format(begin)} – ${clock.format(new Date(endMs))} UTC${here}`;
+  const [day, clock] = written(beginMs);
+  const [endDay, endClock] = written(endMs);
+  return `${day} ${clock} – ${endDay === day ? "" : `${endDay} `}${endClock} UTC${here}`;
 }
 
 /** "slice 7" or "slices 7 to 9". */

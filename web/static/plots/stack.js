@@ -2,6 +2,7 @@
 import { Crosshair, momentAt } from "./crosshair.js";
 import { milliseconds } from "./formats.js";
 import { element, heading } from "./headings.js";
+import { toTheEdges } from "./steps.js";
 import { PLOTLY, onChange, size, theme, touches } from "./theme.js";
 import { Zoom } from "./zoom.js";
 
@@ -64,7 +65,7 @@ export class Stack {
     const layout = { ...figure.layout, dragmode: touches() ? false : "zoom" };
     layout.xaxis = { ...layout.xaxis, range: this.zoom.range.slice() };
     const hidden = new Set(this.hidden());
-    const data = figure.data.map((trace) => (hidden.has(keyOf(trace)) ? { ...trace, visible: false } : trace));
+    const data = figure.data.map(toTheEdges).map((trace) => (hidden.has(keyOf(trace)) ? { ...trace, visible: false } : trace));
     const first = !holder.contains(drawing);
     this.crosshair.points = { ...figure.points };
     if (first) {

@@ -4,6 +4,13 @@ import { element } from "../../plots/headings.js";
 
 const MOST = 8;
 
+/** What rose in the stretch; where nothing did, or there is nothing to compare with, what is found over the whole run. */
+function chosen({ compared, suspects }) {
+  const rose = compared ? suspects.filter((suspect) => suspect.rose) : [];
+  const sure = rose.length ? rose : suspects.filter((suspect) => suspect.found);
+  return sure.length ? sure : suspects;
+}
+
 export class Found {
   constructor(panel) {
     this.panel = panel;
@@ -38,12 +45,15 @@ export class Found {
     if (!lookup.suspects?.length) {
       return [sentence];
     }
-    const sure = lookup.suspects.filter((suspect) => suspect.found);
-    const rows = (sure.length ? sure : lookup.suspects).slice(0, MOST).map((suspect) => {
-      const share = Math.round(100 * suspect.effect);
-      const what = ["node", "server"].includes(suspect.kind) ? suspect.load : `${suspect.load} by ${suspect.who}`;
-      return element("li", suspect.found ? "is-found" : "", element("b", "", `${share} %`), ` ${what} on ${suspect.resource}`, element("span", "quiet", suspect.found ? " more than chance" : " may be chance"));
-    });
-    return [sentence, element("ol", "found-list", ...rows)];
+    return [sentence, element("ol", "found-list", ...chosen(lookup).slice(0, MOST).map((suspect) => this.row(suspect, lookup.loss)))];
+  }
+
+  row(suspect, loss) {
+    const share = `${Math.round(100 * suspect.effect)} % of the whole run's ${loss} went with it, ${suspect.found ? "more than by chance" : "which may be chance"}`;
+    const what = element(suspect.job_key ? "a" : "span", "", suspect.words);
+    if (suspect.job_key) {
+      what.href = this.panel.dataset.job.replace(/0$/, String(suspect.job_key));
+    }
+    return element("li", suspect.found ? "is-found" : "", what, element("span", "quiet", `: ${share}`));
   }
 }
