@@ -71,7 +71,7 @@ class Daemon:
         self._scan_s = 0.0  # CPU time that listing the directories took in the last look
         self._swept = dict.fromkeys(self.spools, float("-inf"))
         self._nodes_at = float("-inf")
-        self._lost_at = time.monotonic()
+        self._lost_at, self._began_ns = time.monotonic(), clock_ns()
         self._node_files: dict[Path, LoadedFiles] = {spool: {} for spool in self.spools}
         machine, self._batch = Machine.this(), batch or NoBatchSystem()
         self._followers = {spool: Follower(spool, machine, self._batch, self.settings.quota) for spool in self.spools}
@@ -169,12 +169,16 @@ class Daemon:
             self._nodes_at = time.monotonic()
 
     def _end_lost(self, now_ns: int) -> None:
-        """What nobody hears of any more; not in the first look, since the running steps come back with it."""
-        if time.monotonic() - self._lost_at > self.settings.longest_pause_s:
-            settings = self.settings
+        """What nobody hears of any more. Not before we have listened for so long: after a pause of ours the running
+        steps come back one by one.
+        """
+        settings = self.settings
+        if now_ns - self._began_ns < settings.lost_after_s * 1e9:
+            return
+        if time.monotonic() - self._lost_at > settings.longest_pause_s:
             lost = end_lost(
                 self.engine, after_s=settings.lost_after_s, cluster=settings.cluster, evaluate=self.evaluate,
-                now_ns=now_ns,
+                now_ns=now_ns, followed=self._plan.running,
             )  # fmt: skip
             self.counts.lost += len(lost)
             self._lost_at = time.monotonic()
@@ -231,8 +235,9 @@ class Daemon:
     def _load_running(self, loader: StepLoader, step: Due, batch: Sequence[Path]) -> None:
         """Load what is new in these files of a running step, or all of it."""
         new = self._running_steps.read_on(step.key, batch, step.running)
-        if new is not None and (not new or loader.load_on(new, step.running, self._running_steps.ended_ns(step.key))):
-            self._running_steps.note(step.key, new, step.running)
+        ended_ns = self._running_steps.ended_ns(step.key)
+        if new is not None and (not new.files or loader.load_on(new, step.running, ended_ns)):
+            self._running_steps.note(step.key, new.files, step.running)
         else:
             files, _ = read_spools(batch)  # what can't be read now is refused when the step is over
             members = group_by_step(files).get(step.key)

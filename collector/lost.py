@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Collection
 
 from sqlalchemy import Engine
 
 from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, evaluate_whole
 from crosswind.collector.log import log_event
 from crosswind.db.lost_jobs import LostJob, mark_lost
+from crosswind.profile.steps import StepKey
 
 __all__ = ["LOST_AFTER_S", "end_lost"]
 
@@ -17,17 +19,25 @@ LOST_AFTER_S = 3600.0
 
 
 def end_lost(
-    engine: Engine, *, after_s: float, cluster: str = "", evaluate: Evaluate | None = None, now_ns: int | None = None
+    engine: Engine,
+    *,
+    after_s: float,
+    cluster: str = "",
+    evaluate: Evaluate | None = None,
+    now_ns: int | None = None,
+    followed: Collection[StepKey] = (),
 ) -> list[LostJob]:
     """End the running steps of a cluster that gave no sign of life for so long, estimated by what there is; which.
-    after_s: 0: none are.
+    after_s: 0: none are. followed: steps of which a process runs as far as the caller knows, silent as it may be: a
+    stopped one closes no slices.
 
     It has to be longer than any collector, or the way to it, may be away: what comes later corrects it, but until then
     pages call a running job lost. Raises DatabaseError.
     """
     if not after_s:
         return []
-    lost = mark_lost(engine, int(after_s * 1e9), now_ns or time.time_ns(), cluster=cluster)
+    known = {(key.job_id, key.step_id, key.uid) for key in followed}
+    lost = mark_lost(engine, int(after_s * 1e9), now_ns or time.time_ns(), cluster=cluster, followed=known)
     for job in lost:
         log_event(logging.WARNING, "lost", job=job.job_id, step=job.step, user=job.user, silent_after_s=after_s)
         if evaluate is not None:

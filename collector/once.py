@@ -57,6 +57,7 @@ def collect_once(
     for spool in spools:
         remove_unfinished(spool)
     steps = group_by_step(files)
+    followed = []
     with Claims(spools) as claims:
         look = StepLoader(engine, claims, evaluate=evaluate, summarize=summarize, cluster=cluster, delete=delete)
         look.report.recovered = recovered
@@ -68,6 +69,7 @@ def collect_once(
             if progress:
                 progress(number, len(steps), name_of(key))
             running = [file.path for file in members if _may_run(file, machine)]
+            followed += [key] if running else []
             if not running:
                 look.load_finished([Path(file.path) for file in members])
             elif include_running:
@@ -77,7 +79,7 @@ def collect_once(
     nodes = collect_nodes(spools, engine, cluster=cluster)
     look.report.node_slices = nodes.slices
     look.report.refused += nodes.refused
-    for job in end_lost(engine, after_s=lost_after_s, cluster=cluster, evaluate=evaluate):
+    for job in end_lost(engine, after_s=lost_after_s, cluster=cluster, evaluate=evaluate, followed=followed):
         look.report.notes.append(f"{job.job_id}.{job.step} of {job.user} is lost: nothing was heard of it any more")
     if progress:
         progress(len(steps), len(steps), "")

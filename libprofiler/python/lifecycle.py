@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from crosswind.profile.layout import State
+from crosswind.profile.namespaces import pid_here
 from crosswind.profile.peek import Peek
 from crosswind.profile.short import ShortLog
 from crosswind.profile.spool import SpoolFile
@@ -70,21 +71,23 @@ class Machine:
         return self.is_of(file) and file.pid_namespace == self.pid_namespace != 0
 
     def runs(self, file: SpoolFile | Peek) -> bool:
-        """Whether /proc has the process that wrote the file. It never has those of other machines, boots and PID
-        namespaces.
+        """Whether /proc has the process that wrote the file. It never has those of other machines and boots, and of
+        other PID namespaces only those below its own, for who may look into them.
         """
-        elsewhere = self.pid_namespace and file.pid_namespace and file.pid_namespace != self.pid_namespace
-        if elsewhere or not self.is_of(file):
+        if not self.is_of(file):
             return False
+        elsewhere = self.pid_namespace and file.pid_namespace and file.pid_namespace != self.pid_namespace
+        pid = pid_here(self.proc, file.pid_namespace, file.pid) if elsewhere else file.pid
         try:
-            words = (self.proc / str(file.pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            words = (self.proc / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
             return words[0] not in "ZX" and (not file.start_ticks or int(words[19]) == file.start_ticks)
         except (OSError, ValueError, IndexError):
             return False
 
     def seems_to_run(self, file: SpoolFile, now_ns: int) -> bool:
-        """Whether a process of this machine runs: /proc tells, or, of one in another PID namespace, that it closed a
-        slice a moment ago. now_ns: UTC. A file that says it will be closed in future proves nothing.
+        """Whether a process of this machine runs: /proc tells, or, of one in a PID namespace that is not seen from
+        here, that it closed a slice a moment ago. now_ns: UTC. A file that says it will be closed in future proves
+        nothing.
         """
         in_proc = self.runs(file)
         if in_proc or self.knows_pid(file) or not self.is_of(file):

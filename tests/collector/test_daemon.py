@@ -19,6 +19,7 @@ from crosswind.collector.batch_system import watch
 from crosswind.collector.claim import lock_file
 from crosswind.collector.daemon import Daemon
 from crosswind.collector.log import KeyValueFormatter
+from crosswind.collector.once import collect_once
 from crosswind.collector.plan import Known, Limits
 from crosswind.collector.settings import Settings
 from crosswind.db import DatabaseError, queries, reading
@@ -345,6 +346,33 @@ class TestLostJobs:
         clock.wait(1e6)
         daemon.look()
         assert calls(engine)["1001"][0] == "running"
+
+    def test_a_process_that_is_stopped_is_silent_and_not_lost(self, engine, spool, grow, clock):
+        """As by a debugger: /proc has it all the time."""
+        settings = Settings(live_share=1e6, longest_pause_s=0.0)
+        daemon = Daemon([spool], engine, clock_ns=clock, settings=settings)
+        process = grow()
+        process.grow(NOW_SLICE - 10, 5)
+        for seconds in (0, 7200, 1e6):
+            clock.wait(seconds)
+            daemon.look()
+            assert calls(engine) == {"1001": ("running", [5])}
+        assert collect_once([spool], engine, lost_after_s=1e-3).notes == []
+        assert calls(engine) == {"1001": ("running", [5])}
+
+    def test_a_collector_that_was_away_listens_first(self, engine, spool, grow, clock):
+        """What runs elsewhere is delivered again after its pause, one step after the other."""
+        process = grow()
+        process.grow(NOW_SLICE - 10, 5)
+        settings = Settings(live_share=1e6, longest_pause_s=0.0)
+        Daemon([spool], engine, clock_ns=clock, settings=settings).look()
+        process.path.unlink()
+        clock.wait(7200)
+        daemon = Daemon([spool], engine, clock_ns=clock, settings=settings)
+        for seconds, state in ((3500, "running"), (200, "lost")):
+            clock.wait(seconds)
+            daemon.look()
+            assert calls(engine)["1001"][0] == state
 
     def test_not_before_the_files_that_are_there_were_read(self, engine, spool, grow, clock):
         """Collectors that were away for long come back to jobs that run."""

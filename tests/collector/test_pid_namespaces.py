@@ -12,6 +12,7 @@ import pytest
 
 from crosswind.collector.once import collect_once
 from crosswind.collector.spool import find_spools
+from crosswind.collector.transport.outbox import look_at_steps
 from crosswind.profile.lifecycle import SILENT_SLICES, Machine
 from crosswind.profile.peek import peek
 from support.preload import environment
@@ -78,6 +79,27 @@ def test_a_process_of_another_namespace_runs_until_it_is_silent(start, spool, en
     time.sleep(SILENT_SLICES * SLICE_MS / 1000)
     report = collect_once([spool], engine)
     assert (report.running, len(report.loaded), find_spools(spool)) == ([], 1, [])
+
+
+def test_a_process_of_another_namespace_that_is_stopped_still_runs(start, spool, engine):
+    """By a debugger, or since the batch system suspended its job: it closes no slices, and its file stays where it
+    goes on writing.
+    """
+    process, _ = start(*UNSHARE)
+    seen = wait_for(lambda: peek(file_in(spool)))
+    machine = Machine.this()
+    if not wait_for(lambda: machine.runs(seen), seconds=5):
+        pytest.skip("this user does not see into PID namespaces of others: run as root")
+    os.killpg(process.pid, signal.SIGSTOP)
+    time.sleep(2 * SILENT_SLICES * SLICE_MS / 1000)
+    assert not machine.knows_pid(seen)
+    assert collect_once([spool], engine).running == ["test"]
+    assert look_at_steps(spool, machine).finished == []
+    assert find_spools(spool) == [Path(seen.path)]
+    process.kill()
+    process.wait()
+    wait_for(lambda: not machine.runs(seen))
+    assert collect_once([spool], engine).running == []
 
 
 def test_a_process_of_our_namespace_is_gone_at_once(start, spool, engine):
