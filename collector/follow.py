@@ -102,8 +102,10 @@ class Follower:
         over = self.batch.is_over(seen.job_id, seen.uid) if seen.job_id else None
         if over is not None:
             return not over or watched_ns < (OVER_S if here else COPY_OVER_S) * 1e9
+        if not here:  # each copy is a file of its own; its times are those of another clock
+            return watched_ns < COPY_QUIET_S * 1e9
         silent_ns = now_ns - max(seen.mtime_ns, entry.news_ns)
-        return silent_ns < (QUIET_S if here else COPY_QUIET_S) * 1e9 or watched_ns < WATCHED_S * 1e9
+        return silent_ns < QUIET_S * 1e9 or watched_ns < WATCHED_S * 1e9
 
     def forget(self, path: Path) -> None:
         """A file was taken away: should one of its name and inode come back, it is new."""

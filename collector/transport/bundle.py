@@ -31,7 +31,7 @@ import zstandard
 from crosswind.collector.agent.nodefile import NODE_SUFFIX
 from crosswind.collector.names import is_plain_name
 from crosswind.collector.spool import COPY_MARK
-from crosswind.collector.transport.errors import BadBundle
+from crosswind.collector.transport.errors import BadBundle, OtherCluster
 from crosswind.profile.errors import FormatError
 from crosswind.profile.plain_file import open_plain
 from crosswind.profile.steps import SHORT_SUFFIX, SPOOL_SUFFIX
@@ -228,7 +228,9 @@ def _checked_manifest(manifest: object, cluster: str) -> dict[str, Any]:
     if not isinstance(known.get("node"), str) or not is_plain_name(known["node"]):
         raise BadBundle("it names no node")
     if known["cluster"] != cluster:
-        raise BadBundle(f"it is of the cluster {str(known['cluster'])[:64]!r}, and what is received is of {cluster!r}")
+        raise OtherCluster(
+            f"it is of the cluster {str(known['cluster'])[:64]!r}, and what is received is of {cluster!r}"
+        )
     return known
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["BadBundle", "TransportError"]
+__all__ = ["BadBundle", "OtherCluster", "TransportError"]
 
 
 class TransportError(Exception):
@@ -11,3 +11,7 @@ class TransportError(Exception):
 
 class BadBundle(ValueError):
     """A bundle is damaged or holds what no agent sends; the message says what."""
+
+
+class OtherCluster(BadBundle):
+    """A bundle is of another cluster than the receiver: whoever receives for that one finds it where it is."""

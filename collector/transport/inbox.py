@@ -15,7 +15,7 @@ from crosswind.collector.errors import SpoolError
 from crosswind.collector.folders import RefusedFolder
 from crosswind.collector.log import log_event
 from crosswind.collector.transport.bundle import ARRIVING, BUNDLE_SUFFIX, unpack
-from crosswind.collector.transport.errors import BadBundle
+from crosswind.collector.transport.errors import BadBundle, OtherCluster
 from crosswind.profile.errors import FormatError
 from crosswind.profile.plain_file import open_plain
 
@@ -47,7 +47,8 @@ class Inbox:
         self._remove_abandoned()
 
     def deliver(self, bundle: Path) -> bool:
-        """Deliver a bundle's files; False: it was refused. Raises OSError: it was not delivered and may be tried again.
+        """Deliver a bundle's files; False: it was refused. Raises OSError: it was not delivered and may be tried again;
+        OtherCluster: it is not for us, and has to stay where it is.
 
         After it the bundle may go, either way: its files are on stable storage, or a copy is in refused/ as far as
         there is room.
@@ -60,6 +61,9 @@ class Inbox:
             if not self._gives_up(bundle, error):
                 raise
             return self._set_aside(bundle, f"it cannot be delivered ({error.strerror})")
+        except OtherCluster as error:
+            self.refuse(bundle, str(error))
+            raise
         except BadBundle as error:
             return self._set_aside(bundle, str(error))
         except Exception as error:  # no bundle may end the receiver, whatever is in it

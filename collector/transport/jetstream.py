@@ -21,8 +21,8 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from uuid import uuid4
 
 from crosswind.collector.log import log_event
 from crosswind.collector.transport.bundle import BUNDLE_SUFFIX, MAX_BUNDLE
-from crosswind.collector.transport.errors import TransportError
+from crosswind.collector.transport.errors import OtherCluster, TransportError
 from crosswind.collector.transport.inbox import Inbox
 
 __all__ = ["NatsReceiver", "NatsSender"]
@@ -86,6 +86,22 @@ class NatsSender:
     def send(self, bundle: Path) -> None:
         """Send a bundle; when it returns, the server has it. Raises TransportError."""
         _run(self._send(bundle), self.url)
+
+    def untaken(self, names: Collection[str]) -> set[str]:
+        """Which of these bundles the server still has. Raises TransportError."""
+        found: set[str] = _run(self._untaken(names), self.url)
+        return found
+
+    async def _untaken(self, names: Collection[str]) -> set[str]:
+        from nats.js.errors import NotFoundError
+
+        there = set()
+        async with _connected(self.url, self.options) as js:
+            for name in names:
+                with suppress(NotFoundError):
+                    await js.get_msg(CHUNKS, seq=1, subject=f"crosswind.chunks.{Path(name).stem}.*", next=True)
+                    there.add(name)
+        return there
 
     async def _send(self, path: Path) -> None:
         announcement = _Announcement(path.stem, uuid4().hex, path.stat().st_size)
@@ -146,6 +162,9 @@ class NatsReceiver:
         """
         try:
             done = await self._deliver(js, message.data, inbox, message.in_progress)
+        except OtherCluster:
+            await message.nak(delay=RETRY_S)
+            return False
         except OSError:
             await message.nak(delay=RETRY_S)
             raise
@@ -168,12 +187,13 @@ class NatsReceiver:
             except NotFoundError:
                 break
             after = message.seq
-            delivered += await self._deliver(js, message.data or b"", inbox, _nothing)
-            await js.delete_msg(BUNDLES, after)
+            with suppress(OtherCluster):
+                delivered += await self._deliver(js, message.data or b"", inbox, _nothing)
+                await js.delete_msg(BUNDLES, after)
         return delivered
 
     async def _deliver(self, js: Any, data: bytes, inbox: Inbox, still_there: Callable[[], Awaitable[None]]) -> bool:  # noqa: ANN401
-        """Deliver what is announced and purge its chunks; whether anything was delivered. Raises OSError."""
+        """Deliver what is announced and purge its chunks; whether it brought anything. Raises OSError, OtherCluster."""
         try:
             announcement = _Announcement.parse(data)
         except ValueError as error:

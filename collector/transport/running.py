@@ -7,7 +7,7 @@ for good when no process of it runs any more. So a copy that cannot be sent is f
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,7 @@ class RunningSteps:
         self._free_at = NEVER  # when what was sent has been paid for
         self._sent: dict[str, _Sent] = {}  # by path
 
-    def bundles(self, running: Sequence[Sequence[Peek]]) -> Iterator[Path]:
+    def bundles(self, running: Sequence[Sequence[Peek]]) -> Generator[Path]:
         """Bundles of what is new in running steps, those first that wait longest. running: looks at their files.
 
         Each bundle counts as sent, and is removed, when the next is asked for. Raises SpoolError, OSError.
@@ -62,10 +62,11 @@ class RunningSteps:
                     return
                 bundle, sizes = pack(part, self._origin, self._empty_folder(), running=True)
                 try:
-                    packed = bundle.stat().st_size
+                    # Paid for before it is sent: where nothing gets through, packing again and again is not for free.
+                    self._free_at = max(self._free_at, self._clock()) + bundle.stat().st_size / self._rate
                     if sizes:
                         yield bundle
-                        self._note((news[path] for path in sizes), packed)
+                        self._note(news[path] for path in sizes)
                 finally:
                     bundle.unlink(missing_ok=True)
 
@@ -92,9 +93,8 @@ class RunningSteps:
             return now
         return now if _progress(now) != _progress(before.peek) else None
 
-    def _note(self, files: Iterable[Peek], size: int) -> None:
+    def _note(self, files: Iterable[Peek]) -> None:
         now = self._clock()
-        self._free_at = max(self._free_at, now) + size / self._rate
         self._sent |= {seen.path: _Sent(seen, now) for seen in files}
 
 

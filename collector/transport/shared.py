@@ -6,12 +6,13 @@ import os
 import shutil
 import stat
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
 from crosswind.collector.transport.bundle import BUNDLE_SUFFIX, UNFINISHED, fsync_directory
-from crosswind.collector.transport.errors import TransportError
+from crosswind.collector.transport.errors import OtherCluster, TransportError
 from crosswind.collector.transport.inbox import Inbox
 
 __all__ = ["SharedReceiver", "SharedSender"]
@@ -40,12 +41,17 @@ class SharedSender:
             making.unlink(missing_ok=True)
             raise TransportError(f"cannot write to {self.directory}: {error.strerror}") from None
 
+    def untaken(self, names: Collection[str]) -> set[str]:
+        """Which of these bundles still lie there."""
+        return {name for name in names if (self.directory / name).exists()}
+
 
 class SharedReceiver:
     """Takes bundles out of the shared directory. Only those of root or of our own user count: docs/operations.md."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._others: set[Path] = set()  # bundles of other clusters that lie there
 
     def receive(self, inbox: Inbox) -> int:
         """Deliver all bundles that are there, as they came; how many. Raises TransportError; OSError, after the others,
@@ -53,7 +59,9 @@ class SharedReceiver:
         """
         delivered = 0
         failed: list[OSError] = []
-        for path in self._listed():
+        listed = self._listed()
+        self._others &= set(listed)
+        for path in listed:
             try:
                 delivered += self._take(path, inbox)
             except OSError as error:  # the others need not wait for this one
@@ -76,8 +84,14 @@ class SharedReceiver:
 
     def _take(self, path: Path, inbox: Inbox) -> bool:
         """Deliver one bundle, or remove what was left of one; whether anything was delivered. Raises OSError."""
+        if path in self._others:
+            return False
         if path.suffix == BUNDLE_SUFFIX and self._is_trusted(path, inbox):
-            delivered = inbox.deliver(path)
+            try:
+                delivered = inbox.deliver(path)
+            except OtherCluster:
+                self._others.add(path)
+                return False
             path.unlink(missing_ok=True)
             return delivered
         if path.name.startswith(UNFINISHED):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,9 +17,11 @@ from crosswind.collector.transport.outbox import Outbox, look_at_steps
 from crosswind.collector.transport.running import RunningSteps
 from crosswind.collector.transport.shared import SharedReceiver, SharedSender
 from crosswind.profile.lifecycle import Machine
+from crosswind.profile.peek import Peek
 
 __all__ = ["Receiver", "Sender", "Shipper", "receiver_for", "sender_for"]
 
+MAX_UNTAKEN = 16  # copies of a node that lie at the other side
 NATS = ("nats://", "tls://", "ws://", "wss://")
 
 
@@ -26,6 +30,9 @@ class Sender(Protocol):
 
     def send(self, bundle: Path) -> None:
         """Send one bundle; when it returns the other side has it for good. Raises TransportError."""
+
+    def untaken(self, names: Collection[str]) -> set[str]:
+        """Which of these bundles no receiver has taken so far. Raises TransportError."""
 
 
 class Receiver(Protocol):
@@ -54,6 +61,7 @@ class Shipper:
         self.outbox = outbox
         self.sender = sender
         self.running = running
+        self._untaken: set[str] = set()  # copies that were sent, less those of which it is known that they were taken
         self._dropped = 0  # bundles, when it was logged last
         self._is_dropping = False
 
@@ -72,10 +80,23 @@ class Shipper:
                 continue  # another agent of this node sent it
             bundle.unlink(missing_ok=True)
             sent += 1
-        for copy in self.running.bundles(steps.running) if self.running else ():
-            self.sender.send(copy)
-            sent += 1
+        return sent + (self._send_copies(self.running, steps.running) if self.running else 0)
+
+    def _send_copies(self, running: RunningSteps, steps: Sequence[Sequence[Peek]]) -> int:
+        """Send copies of what runs; how many."""
+        sent = 0
+        with closing(running.bundles(steps)) as copies:
+            while self._may_send_copy() and (copy := next(copies, None)) is not None:
+                self.sender.send(copy)
+                self._untaken.add(copy.name)
+                sent += 1
         return sent
+
+    def _may_send_copy(self) -> bool:
+        """Whether copies are taken at the other side: one that is away for days finds only so many of them."""
+        if len(self._untaken) >= MAX_UNTAKEN:
+            self._untaken = self.sender.untaken(self._untaken)
+        return len(self._untaken) < MAX_UNTAKEN
 
     def ship_and_log(self) -> None:
         """Ship once. What fails is logged: it waits in the outbox for the next time."""

@@ -173,6 +173,20 @@ def test_a_round_ends_where_nothing_can_be_delivered(nodes, nats_server, monkeyp
     assert len(tried) == 2
 
 
+def test_bundles_of_another_cluster_stay_for_their_own_receiver(nodes, nats_server, monkeypatch):
+    monkeypatch.setattr(jetstream, "RETRY_S", 0.1)
+    nodes.step("1001")
+    Shipper(nodes.outbox("n01", cluster="red"), NatsSender(nats_server.url)).ship()
+    wrong = Inbox(nodes.arrived)
+    monkeypatch.setattr(jetstream, "IDLE_S", 0.05)
+    NatsReceiver(nats_server.url, nodes.arrived).receive(wrong)
+    assert (wrong.files, wrong.n_refused) == (0, 1)
+    time.sleep(0.2)
+    right = Inbox(nodes.arrived, cluster="red")
+    NatsReceiver(nats_server.url, nodes.arrived).receive(right)
+    assert right.files == 1
+
+
 def test_two_receivers_share_the_work(engine, nodes, nats_server):
     for i in range(10):
         nodes.step(f"a{i}")

@@ -7,6 +7,7 @@ import pytest
 
 from crosswind.collector.daemon import Daemon
 from crosswind.collector.settings import Settings
+from crosswind.collector.transport import running, ship
 from crosswind.collector.transport.errors import TransportError
 from crosswind.collector.transport.inbox import Inbox
 from crosswind.collector.transport.jetstream import NatsReceiver, NatsSender
@@ -127,6 +128,52 @@ def test_what_could_not_be_sent_is_sent_again_and_leaves_nothing(nodes, process,
     assert site() == {"1001": ("running", [5])}
 
 
+def test_what_cannot_be_sent_is_paid_for_too(nodes, process, shipper, clock, monkeypatch):
+    """While the other side is away, a node does not pack its large steps again in each round."""
+    process.grow(NOW_SLICE - 10, 5)
+    packed = []
+    pack = running.pack
+    monkeypatch.setattr(running, "pack", lambda *args, **options: packed.append(1) or pack(*args, **options))
+    monkeypatch.setattr(shipper.running, "_rate", 1.0)
+    nodes.shared.rename(nodes.shared.with_name("away"))
+    with pytest.raises(TransportError):
+        shipper.ship(NODE)
+    for _ in range(5):
+        clock.s += 1
+        assert shipper.ship(NODE) == 0
+    assert len(packed) == 1
+
+
+def over(shared, nats_server, nodes):
+    """A sender and a receiver."""
+    if shared:
+        return SharedSender(nodes.shared), SharedReceiver(nodes.shared)
+    return NatsSender(nats_server.url), NatsReceiver(nats_server.url, nodes.arrived)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_no_more_copies_lie_at_the_other_side_than_are_taken(
+    nodes, process, clock, nats_server, engine, monkeypatch, shared
+):
+    monkeypatch.setattr(ship, "MAX_UNTAKEN", 3)
+    outbox = nodes.outbox("n01")
+    sender, receiver = over(shared, nats_server, nodes)
+    shipper = Shipper(outbox, sender, RunningSteps(outbox.spool, outbox.origin, 1024.0, clock))
+    inbox = Inbox(nodes.arrived)
+
+    def rounds(n, first):
+        sent = []
+        for i in range(n):
+            process.grow(NOW_SLICE - 10 + first + i, 5)
+            clock.s += 1000
+            sent.append(shipper.ship(NODE))
+        return sent
+
+    assert rounds(5, 0) == [1, 1, 1, 0, 0]
+    assert receiver.receive(inbox) == 3
+    assert rounds(5, 5) == [1, 1, 1, 0, 0]
+
+
 def test_an_older_copy_takes_no_newer_ones_place(nodes, process, shipper, site, clock):
     process.grow(NOW_SLICE - 10, 5)
     shipper.ship(NODE)
@@ -187,6 +234,22 @@ def test_copies_go_over_nats_too(nodes, process, clock, nats_server, engine):
         assert shipper.ship(NODE) == 1
         NatsReceiver(nats_server.url, nodes.arrived).receive(inbox)
         assert len(list(nodes.arrived.glob("*.running.xws"))) == 1
+
+
+def test_a_collector_that_was_away_waits_for_new_copies(nodes, process, shipper, site, engine):
+    """Those that it finds are as old as its own absence."""
+    process.grow(NOW_SLICE - 10, 5)
+    shipper.ship(NODE)
+    site()
+    (copy,) = nodes.arrived.glob("*.xws")
+    os.utime(copy, (time.time() - 7200,) * 2)
+    now_ns = time.time_ns()
+    daemon = Daemon([nodes.arrived], engine, clock_ns=lambda: now_ns)
+    for seconds, state in ((0, "running"), (60, "running"), (3400, "running"), (200, "killed")):
+        now_ns += seconds * 10**9
+        daemon.look()
+        with reading(engine) as conn:
+            assert [job.state for job in queries.list_jobs(conn)[0]] == [state]
 
 
 def test_copies_of_a_node_that_died_end_by_silence(nodes, process, shipper, site):

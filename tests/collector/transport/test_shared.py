@@ -269,18 +269,20 @@ def test_what_is_kept_and_remembered_of_refused_bundles_is_bounded(nodes, monkey
     assert left(nodes.shared) == []
 
 
-def test_bundles_of_another_cluster_are_refused(engine, nodes):
+def test_bundles_of_another_cluster_stay_for_their_own_receiver(engine, nodes, monkeypatch):
+    """One that was started with a wrong name takes nothing from anybody, and says so once."""
     nodes.step("1001")
     Shipper(nodes.outbox("n01", cluster="red"), SharedSender(nodes.shared)).ship()
-    (bundle,) = nodes.shared.iterdir()
-    copy = bundle.read_bytes()
-    inbox = receive(nodes)
+    inbox, wrong = Inbox(nodes.arrived), SharedReceiver(nodes.shared)
+    for _ in range(3):
+        assert wrong.receive(inbox) == 0
+        monkeypatch.setattr(inbox, "deliver", lambda path: pytest.fail("it was read again"))
     assert (inbox.files, inbox.n_refused) == (0, 1)
     assert "of the cluster 'red'" in inbox.refused[0][1]
-    bundle.write_bytes(copy)
+    assert left(nodes.arrived) == []
     inbox = Inbox(nodes.arrived, cluster="red")
     SharedReceiver(nodes.shared).receive(inbox)
-    assert inbox.files == 1
+    assert (inbox.files, left(nodes.shared)) == (1, [])
 
 
 class Away:
