@@ -23,8 +23,8 @@ def ask_squeue(program: str = "squeue") -> Answer:
 
 
 def ask_sinfo(program: str = "sinfo") -> Answer:
-    """The nodes as JSON. Raises UnreadableReport when sinfo fails."""
-    return _ask("sinfo", [program, "--json"])
+    """The nodes as JSON, those of hidden partitions, too. Raises UnreadableReport when sinfo fails."""
+    return _ask("sinfo", [program, "--all", "--Node", "--json"])
 
 
 class Question:

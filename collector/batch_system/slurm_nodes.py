@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from crosswind.collector.batch_system.hostlist import expand
 from crosswind.collector.batch_system.slurm import Text, Time, UnreadableReport, document_of, or_unreadable
 
 __all__ = ["NodeReport", "parse_nodes"]
@@ -37,7 +39,7 @@ Words = Annotated[frozenset[str], BeforeValidator(_words)]
 
 
 class _Node(BaseModel):
-    """A node in the answer of `sinfo --json`, of Slurm 22.05 and later."""
+    """A node in the answer of `sinfo --json` of Slurm 22.05; rows of newer versions are brought into this form."""
 
     model_config = ConfigDict(extra="ignore")
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
@@ -61,8 +63,8 @@ def parse_nodes(content: bytes) -> tuple[list[NodeReport], list[str]]:
     document = or_unreadable(lambda: document_of(content))
     if isinstance(document, dict) and document.get("errors"):
         raise UnreadableReport("sinfo --json reports errors, so its list of nodes may not be whole")
-    rows = document.get("nodes") if isinstance(document, dict) else None
-    if not isinstance(rows, list) or len(rows) > MAX_NODES:
+    rows = _rows_of(document) if isinstance(document, dict) else None
+    if rows is None or len(rows) > MAX_NODES:
         raise UnreadableReport("this is no answer of sinfo --json: it has no list of nodes")
     nodes: list[NodeReport] = []
     refused: list[str] = []
@@ -72,3 +74,35 @@ def parse_nodes(content: bytes) -> tuple[list[NodeReport], list[str]]:
         except UnreadableReport as error:
             refused.append(str(error))
     return nodes, refused
+
+
+def _rows_of(document: dict[str, Any]) -> list[Any] | None:
+    """A row for each node, or what could not be made one; None: there is no list of them."""
+    if isinstance(document.get("nodes"), list):
+        nodes: list[Any] = document["nodes"]
+        return nodes
+    groups = document.get("sinfo")
+    if not isinstance(groups, list):
+        return None
+    rows: dict[object, Any] = {}  # by name: a node is in the group of each of its partitions
+    for number, group in enumerate(groups[:MAX_NODES]):
+        try:
+            rows |= {row["name"]: row for row in _split(group)}
+        except (AttributeError, LookupError, TypeError, ValueError):
+            rows[number] = group
+        if len(rows) > MAX_NODES:
+            break
+    return list(rows.values())
+
+
+def _split(group: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The nodes of a group of newer versions: those of a partition that are in the same state. Raises AttributeError,
+    LookupError, TypeError, ValueError for what is none.
+    """
+    reason = group.get("reason")
+    since = None
+    if isinstance(reason, dict):
+        reason, since = reason.get("description"), reason.get("time")
+    for text in group["nodes"]["nodes"]:
+        for name in expand(text):
+            yield {"name": name, "state": group["node"]["state"], "reason": reason, "reason_changed_at": since}

@@ -440,6 +440,36 @@ class TestNodes:
         note_nodes(engine, json.dumps({"nodes": [row]}).encode(), 60 * S)
         assert troubles(engine) == [("node_down", "n1", 50, None, "")]
 
+    @pytest.mark.parametrize("reason", ["new disks", {"description": "new disks", "time": {"set": True, "number": 50}}])
+    def test_the_newest_have_groups_of_nodes(self, engine, reason):
+        """As Slurm 24.11 answers: under another name, and a node once for each partition that it is in."""
+        groups = [
+            {"node": {"state": state}, "nodes": {"total": 2, "nodes": names}, "reason": why, "partition": {"name": p}}
+            for p in ("cpu", "all")
+            for state, names, why in (
+                (["IDLE", "DRAIN"], ["n1"], reason),
+                (["DOWN"], ["n[2-3]"], ""),
+                (["IDLE"], ["n4"], ""),
+            )
+        ]
+        report = note_nodes(engine, json.dumps({"errors": [], "sinfo": groups}).encode(), 60 * S)
+        since = 60 if reason == "new disks" else 50
+        assert sorted(troubles(engine)) == [
+            ("maintenance", "n1", since, None, "new disks"),
+            ("node_down", "n2", 60, None, ""),
+            ("node_down", "n3", 60, None, ""),
+        ]
+        assert (report.nodes, report.refused) == (3, [])
+        note_nodes(engine, json.dumps({"sinfo": [groups[2] | {"nodes": {"nodes": ["n[1-4]"]}}]}).encode(), 120 * S)
+        assert [end for *_, end, _ in troubles(engine)] == [120] * 3
+
+    @pytest.mark.parametrize("group", [3, {}, {"nodes": 3}, {"node": {"state": []}, "nodes": {"nodes": ["n[1-"]}}])
+    def test_a_bad_group_keeps_no_other_out(self, engine, group):
+        good = {"node": {"state": ["DOWN"]}, "nodes": {"nodes": ["n1"]}, "reason": ""}
+        answer = json.dumps({"sinfo": [group, good]}).encode()
+        assert len(note_nodes(engine, answer, 1000 * S).refused) == 1
+        assert [node for _, node, *_ in troubles(engine)] == ["n1"]
+
     def test_one_that_is_drained_is_in_maintenance(self, engine):
         note_nodes(engine, nodes(flags=["DRAIN"], reason="new disks", since=10), 20 * S)
         note_nodes(engine, nodes(down="down", flags=["DRAIN"], reason="new disks", since=30), 40 * S)
