@@ -16,6 +16,16 @@ static struct {
 } named[MAX_MODULES]; /* apart from what every call looks through */
 static uint32_t n_modules;
 
+/* What is right already is not touched: another thread may be reading it. */
+static void set_name(uint32_t module, uintptr_t base, const char *name)
+{
+    char kept[XW_MODULE_NAME];
+    xw_copy(kept, sizeof kept, name);
+    named[module].base = base;
+    if (!xw_equal(named[module].name, kept))
+        xw_copy(named[module].name, sizeof named[module].name, kept);
+}
+
 static int add_module(struct dl_phdr_info *info, size_t size, void *data)
 {
     uint32_t *n = data;
@@ -33,8 +43,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data)
     }
     if (begin >= end)
         return 0;
-    named[*n].base = info->dlpi_addr;
-    xw_copy(named[*n].name, sizeof named[*n].name, xw_basename(info->dlpi_name ? info->dlpi_name : ""));
+    set_name(*n, info->dlpi_addr, xw_basename(info->dlpi_name ? info->dlpi_name : ""));
     modules[(*n)++] = (struct module){begin, end};
     return 0;
 }

@@ -36,17 +36,26 @@ static uint32_t write_name(struct xw_process *process, unsigned function, uintpt
     return ++names->n_named;
 }
 
-/* The first cut at a place. Undisturbed: a signal handler that forks would leave its child in the middle of a log that
- * it does not have. */
+/* Whether there is a log: not before it has its chunk, and never in a forked child. */
+static int have_log(const struct xw_process *process)
+{
+    return xw_spool_area(&process->spool, XW_CHUNK_SITES) != NULL;
+}
+
+/* The first cut at a place; where there is no log yet, the next one is. Undisturbed: a signal handler that forks would
+ * leave its child in the middle of a log that it does not have. It may have done so before, so the log is looked for
+ * again. */
 static XW_NOINLINE uint32_t add(struct xw_process *process, uint32_t slot, uint64_t key, uintptr_t place)
 {
     struct xw_site_names *names = &process->site_names;
-    if (names->n_keys == XW_SITE_NAMES || xw_is_sealed())
+    if (names->n_keys == XW_SITE_NAMES || xw_is_sealed() || !have_log(process))
         return 0;
     const uint64_t signals = xw_block_signals();
-    names->number[slot] = (uint8_t)write_name(process, key & ((1u << XW_PLACE_SHIFT) - 1), place);
-    names->key[slot] = key;
-    names->n_keys++;
+    if (have_log(process)) {
+        names->number[slot] = (uint8_t)write_name(process, key & ((1u << XW_PLACE_SHIFT) - 1), place);
+        names->key[slot] = key;
+        names->n_keys++;
+    }
     xw_restore_signals(signals);
     return names->number[slot];
 }
@@ -68,7 +77,10 @@ uint32_t xw_site_call(struct xw_process *process, unsigned function, const void 
     const uint64_t key = (uint64_t)place << XW_PLACE_SHIFT | function;
     if (XW_LIKELY(key == names->last_key))
         return names->last_call;
-    names->last_call = function | number_of(process, key, place) << XW_PLACE_SHIFT;
-    names->last_key = key;
-    return names->last_call;
+    const uint32_t number = number_of(process, key, place);
+    if (number) { /* what has none may get one */
+        names->last_call = function | number << XW_PLACE_SHIFT;
+        names->last_key = key;
+    }
+    return function | number << XW_PLACE_SHIFT;
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,6 +16,8 @@ __all__ = ["CallSite", "label", "read_sites"]
 
 MAX_SITES = 255
 MAX_NAME = 64
+MAX_CHUNK = 1 << 16  # bytes of a chunk, eight times what the library makes
+MAX_CHUNKS = 4
 MAX_OFFSET = 1 << 63
 HEAD = 4  # numbers of a record before the name
 _STRANGE = re.compile(r"[^A-Za-z0-9_.+@~-]", re.ASCII)  # names are shown in text, CSV and pages
@@ -37,11 +39,16 @@ def label(function: str, site: CallSite | None) -> str:
     return f"{function} at {site.module}+{site.offset:#x}" if site else function
 
 
-@lru_cache(maxsize=8)  # the ranks of one program have equal logs
-def read_sites(chunks: tuple[bytes, ...], n_functions: int) -> tuple[dict[int, CallSite], tuple[str, ...]]:
+def read_sites(chunks: Sequence[bytes], n_functions: int) -> tuple[dict[int, CallSite], tuple[str, ...]]:
     """The places by number, and what was wrong in sentences."""
+    return _read(tuple(chunk[:MAX_CHUNK] for chunk in chunks[:MAX_CHUNKS]), n_functions)
+
+
+@lru_cache(maxsize=8)  # the ranks of one program have equal logs
+def _read(chunks: tuple[bytes, ...], n_functions: int) -> tuple[dict[int, CallSite], tuple[str, ...]]:
     sites: dict[int, CallSite] = {}
     problems = []
+    impossible = 0
     for chunk in chunks:
         starts, lengths, crcs, complaint = walk(chunk, 10 * HEAD + MAX_NAME, MAX_SITES)
         data = np.frombuffer(chunk, dtype=np.uint8)
@@ -53,9 +60,11 @@ def read_sites(chunks: tuple[bytes, ...], n_functions: int) -> tuple[dict[int, C
             number, function, offset, size = numbers
             possible = 0 < number <= MAX_SITES and function < n_functions and offset < MAX_OFFSET
             if not possible or not 0 < size == len(name):
-                problems.append("a call site dropped: impossible content")
+                impossible += 1
             else:
                 sites[number] = CallSite(function, _STRANGE.sub("?", name.decode("ascii", "replace")), offset)
+    if impossible:
+        problems.append(f"{impossible} call sites dropped: impossible content")
     return sites, tuple(problems)
 
 

@@ -133,7 +133,7 @@ def read_spool(path: str | os.PathLike[str], since: Mark | None = None) -> Spool
     )
     of_segments = chunks if since is None else {kind: [] for kind in ChunkKind}
     segments, segment_problems = read_segments(of_segments, table)
-    sites, site_problems = read_sites(tuple(of_segments[ChunkKind.SITES]), len(table.functions))
+    sites, site_problems = read_sites(of_segments[ChunkKind.SITES], len(table.functions))
     problems += [*slice_problems, *segment_problems, *site_problems]
     ended = bool(header["state"] != State.RUNNING and header["end"]["real_ns"])
     start, end = header_instant(header["start"]), header_instant(header["end"]) if ended else None

@@ -205,6 +205,20 @@ static void test_the_function_is_part_of_a_place(void **state)
     assert_int_equal(xw_site_call(xw_process, WAITALL, place) >> XW_PLACE_SHIFT, 3);
 }
 
+/* A place that was met before there was room for its name, and one that a child meets which was forked in the call. */
+static void test_a_place_is_named_when_there_is_a_log(void **state)
+{
+    (void)state;
+    static struct xw_process early; /* all zeros, as in a child */
+    const void *place = (const void *)(uintptr_t)(MODULE_BASE + 48);
+    assert_int_equal(xw_site_call(&early, BARRIER, place), BARRIER);
+    assert_int_equal(early.site_names.n_keys, 0);
+    early.spool = xw_process->spool;
+    early.spool.sites.used = 8192 - 64; /* not where the names of the others are */
+    early.site_names.n_named = 40;
+    assert_int_equal(xw_site_call(&early, BARRIER, place), BARRIER | 41 << XW_PLACE_SHIFT);
+}
+
 static void test_what_has_no_name_has_no_number(void **state)
 {
     (void)state;
@@ -402,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_millions_are_merged),
         cmocka_unit_test(test_a_place_is_named_once),
         cmocka_unit_test(test_the_function_is_part_of_a_place),
+        cmocka_unit_test(test_a_place_is_named_when_there_is_a_log),
         cmocka_unit_test(test_what_has_no_name_has_no_number),
         cmocka_unit_test(test_names_are_bounded),
         cmocka_unit_test(test_a_forked_child_counts_nothing),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +11,13 @@ import pytest
 
 from crosswind.profile import read_profile
 from crosswind.profile.align import align_segments
-from crosswind.profile.call_sites import CallSite
+from crosswind.profile.call_sites import CallSite, read_sites
 from crosswind.profile.merge import merge_spools
 from crosswind.profile.segment_csv import read_csv, write_csv
 from crosswind.profile.spool import read_spool
 from crosswind.profile.store import write_profile
 from support.segment_blocks import Row, block
-from support.spools import HZ, START_TICK, Site, SpoolBuilder
+from support.spools import HZ, START_TICK, Site, SpoolBuilder, crc32c
 
 STEP = HZ // 1000
 NAMED = (Site(1, "lmp", 0x401234), Site(2, "libexample.so.3", 0x99))
@@ -76,7 +78,19 @@ def test_the_profile_and_the_csv_keep_them(tmp_path: Path) -> None:
 def test_an_impossible_place_is_left_out(tmp_path: Path, site: Site) -> None:
     file = read_spool(write(tmp_path, 0, [2], [], (site, NAMED[1])))
     assert file.sites == {2: CallSite(4, "libexample.so.3", 0x99)}
-    assert file.problems == ("a call site dropped: impossible content",)
+    assert file.problems == ("1 call sites dropped: impossible content",)
+
+
+def test_a_flood_of_places_takes_little_memory_and_one_line() -> None:
+    """Whatever a file says is such a log: what was read last is kept, for the other ranks."""
+    tracemalloc.start()
+    assert read_sites([bytes(1 << 24) for _ in range(3)], 9) == ({}, ())
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1 << 20
+    payload = bytes((0, 4, 1, 1)) + b"x"
+    record = struct.pack("<II", len(payload), crc32c(payload)) + payload + bytes(3)
+    assert read_sites([record * 200] * 90, 9) == ({}, ("800 call sites dropped: impossible content",))
 
 
 def test_names_hold_no_commas_quotes_or_control_characters(tmp_path: Path) -> None:
