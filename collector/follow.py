@@ -97,9 +97,9 @@ class Follower:
         here = not is_copy(entry.path)
         if here and (entry.alive or self.machine.knows_pid(seen)):
             return entry.alive
-        if here and self.machine.is_of(seen):
-            return watched_ns < SILENT_SLICES * seen.slice_ns
         over = self.batch.is_over(seen.job_id, seen.uid) if seen.job_id else None
+        if here and self.machine.is_of(seen):  # of a PID namespace that is not seen from here
+            return over is False or watched_ns < SILENT_SLICES * seen.slice_ns
         if over is not None:
             return not over or watched_ns < (OVER_S if here else COPY_OVER_S) * 1e9
         if not here:  # each copy is a file of its own; its times are those of another clock

@@ -148,7 +148,7 @@ def _may_grow(seen: Peek, machine: Machine) -> bool:
         return time.time() - seen.mtime_ns * 1e-9 < LOG_QUIET_S
     if seen.state != State.RUNNING or not machine.is_of(seen):
         return False
-    if machine.knows_pid(seen):
+    if machine.runs(seen) or machine.knows_pid(seen):
         return machine.runs(seen)
     files, _ = read_spools([seen.path])
     return any(machine.seems_to_run(file, time.time_ns()) for file in files if isinstance(file, SpoolFile))

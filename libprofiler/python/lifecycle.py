@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from crosswind.profile.layout import State
-from crosswind.profile.namespaces import pid_here
+from crosswind.profile.namespaces import pids_here
 from crosswind.profile.peek import Peek
 from crosswind.profile.short import ShortLog
 from crosswind.profile.spool import SpoolFile
@@ -72,15 +72,20 @@ class Machine:
 
     def runs(self, file: SpoolFile | Peek) -> bool:
         """Whether /proc has the process that wrote the file. It never has those of other machines and boots, and of
-        other PID namespaces only those below its own, for who may look into them.
+        other PID namespaces only those below its own.
         """
         if not self.is_of(file):
             return False
-        elsewhere = self.pid_namespace and file.pid_namespace and file.pid_namespace != self.pid_namespace
-        pid = pid_here(self.proc, file.pid_namespace, file.pid) if elsewhere else file.pid
+        if self.pid_namespace and file.pid_namespace and file.pid_namespace != self.pid_namespace:
+            pids = pids_here(self.proc, file.pid) if file.start_ticks else ()
+            return any(self._has(pid, file.start_ticks) for pid in pids)
+        return self._has(file.pid, file.start_ticks)
+
+    def _has(self, pid: int, start_ticks: int) -> bool:
+        """Whether there is such a process. start_ticks: when it started, 0 where that is not known."""
         try:
             words = (self.proc / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            return words[0] not in "ZX" and (not file.start_ticks or int(words[19]) == file.start_ticks)
+            return words[0] not in "ZX" and (not start_ticks or int(words[19]) == start_ticks)
         except (OSError, ValueError, IndexError):
             return False
 

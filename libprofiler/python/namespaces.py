@@ -9,32 +9,25 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["pid_here"]
+__all__ = ["pids_here"]
 
-_INNER_PID = re.compile(r"^NSpid:.*\t([0-9]+)$", re.MULTILINE)
+_PIDS = re.compile(r"^NSpid:\t[0-9]+\t(?:[0-9]+\t)*([0-9]+)$", re.MULTILINE)  # from here inwards; one: it is of ours
 
 
-def pid_here(proc: Path, namespace: int, pid: int) -> int | None:
-    """The pid by which /proc has a process that is `pid` in another PID namespace (its inode); None: it is not seen
-    from here, or not by this user. Right to a second.
+def pids_here(proc: Path, pid: int) -> tuple[int, ...]:
+    """The pids by which /proc has the processes that are `pid` in a namespace below: any user may see them. Right to a
+    second.
     """
-    return _inhabitants(proc, int(time.monotonic())).get((namespace, pid))
+    return _by_inner_pid(proc, int(time.monotonic())).get(pid, ())
 
 
 @lru_cache(maxsize=1)  # one look at all processes for all files of a moment
-def _inhabitants(proc: Path, _moment: int) -> dict[tuple[int, int], int]:
-    """By namespace and pid there the pid here, of the processes in other namespaces."""
-    found: dict[tuple[int, int], int] = {}
+def _by_inner_pid(proc: Path, _moment: int) -> dict[int, tuple[int, ...]]:
+    found: dict[int, tuple[int, ...]] = {}
     with suppress(OSError):
-        own = _namespace(proc / "self")
         for name in filter(str.isdecimal, os.listdir(proc)):
-            with suppress(OSError):  # gone, or of another user
-                namespace = _namespace(proc / name)
-                inner = None if namespace == own else _INNER_PID.search((proc / name / "status").read_text())
+            with suppress(OSError):  # gone
+                inner = _PIDS.search((proc / name / "status").read_text(errors="replace"))
                 if inner:
-                    found[namespace, int(inner[1])] = int(name)
+                    found[int(inner[1])] = (*found.get(int(inner[1]), ()), int(name))
     return found
-
-
-def _namespace(process: Path) -> int:
-    return os.stat(process / "ns/pid").st_ino

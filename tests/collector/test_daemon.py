@@ -267,6 +267,24 @@ class TestTheEnd:
         daemon.look()
         assert self.loaded(engine) == {"1001": "killed"}
 
+    def test_not_while_the_batch_system_says_that_its_job_runs(self, grow, engine, spool, clock):
+        """It may be suspended: nobody reads what it writes once its file is taken."""
+
+        class Batch(NoBatchSystem):
+            def is_over(self, job_id, uid):
+                return over
+
+        over = False
+        daemon = Daemon([spool], engine, clock_ns=clock, settings=Settings(live_share=1e6), batch=Batch())
+        grow(pid_namespace=OWN_PIDS + 1).grow(NOW_SLICE - 10, 5)
+        for _ in range(3):
+            daemon.look()
+            clock.wait(3600)
+            assert self.loaded(engine) == {"1001": "running"}
+        over = True
+        daemon.look()
+        assert self.loaded(engine) == {"1001": "killed"}
+
     def test_of_another_namespace_whatever_runs_here_under_its_pid(self, grow, engine, daemon, clock):
         grow(pid_namespace=OWN_PIDS + 1).grow(NOW_SLICE - 10, 5)
         daemon.look()
