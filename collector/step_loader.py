@@ -14,7 +14,7 @@ from sqlalchemy.exc import DataError
 from crosswind.collector.claim import Claims
 from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, checked_evaluation, evaluate_whole
 from crosswind.collector.report import CollectReport, LoadedStep
-from crosswind.collector.running import tail_of
+from crosswind.collector.running import News, tail_of
 from crosswind.db import DatabaseError, Evaluation, LoadResult, RefusedProfile, load_profile
 from crosswind.db.store import extend_profile
 from crosswind.db.summaries import Summarize
@@ -82,19 +82,19 @@ class StepLoader:
             self.report.kinds[why[1]] += 1
         return why is None
 
-    def load_on(self, members: Sequence[SpoolFile], running: Collection[str], ended_ns: int) -> bool:
+    def load_on(self, news: News, running: Collection[str], ended_ns: int) -> bool:
         """Load what is new in the files of a running step, which were read behind marks; False: the database lacks what
         lies before them, and nothing was done. ended_ns: see merge_files. Raises DatabaseError.
         """
         try:
-            profile = self._merge(members, [], running, ended_ns)
-            tail = tail_of(profile, members)
+            profile = self._merge(news.files, [], running, ended_ns)
+            tail = tail_of(profile, news)
             result = extend_profile(self.engine, tail, summarize=self.summarize, cluster=self.cluster)
         except (FormatError, RefusedProfile, MemoryError, ArithmeticError, LookupError, TypeError, ValueError):
             return False  # loading all of it says what is wrong
         if result is None:
             return False
-        self._report(profile, members, result)
+        self._report(profile, news.files, result)
         return True
 
     def put_away(self, path: Path) -> None:

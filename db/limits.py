@@ -13,7 +13,7 @@ from crosswind.db.errors import RefusedProfile
 from crosswind.profile.access import width_of
 from crosswind.profile.model import Job, Process, Profile
 
-__all__ = ["MAX_INT", "MAX_NS", "MAX_SLICES", "check_profile", "check_text"]
+__all__ = ["MAX_INT", "MAX_NS", "MAX_SLICES", "check_profile", "check_text", "refusal", "span_problem"]
 
 MAX_NS = 60 * 86400 * 10**9
 MAX_SLICES = 1 << 22
@@ -33,8 +33,13 @@ def check_profile(profile: Profile) -> None:
         _check_arrays(profile)
         _check_numbers(profile)
     except RefusedProfile as error:
-        name = f"{profile.job.id}.{profile.job.step}".encode("ascii", "backslashreplace").decode()[:80]
-        raise RefusedProfile(f"job {''.join(c if c.isprintable() else '?' for c in name)}: {error}") from None
+        raise refusal(profile.job, str(error)) from None
+
+
+def refusal(job: Job, why: str) -> RefusedProfile:
+    """The refusal of a job step, one line that names it."""
+    name = f"{job.id}.{job.step}".encode("ascii", "backslashreplace").decode()[:80]
+    return RefusedProfile(f"job {''.join(c if c.isprintable() else '?' for c in name)}: {why}")
 
 
 def check_text(text: str) -> None:
@@ -43,6 +48,14 @@ def check_text(text: str) -> None:
         raise RefusedProfile(f"a text of it is longer than {MAX_TEXT} characters")
     if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
         raise RefusedProfile("a text of it holds bytes that are no characters")
+
+
+def span_problem(n_slices: int, slice_ns: int) -> str:
+    """Why slices reach further than those of any job that is loaded; empty where they do not."""
+    if n_slices <= MAX_SLICES and n_slices * slice_ns <= MAX_NS:
+        return ""
+    most = f"at most {MAX_SLICES} and {MAX_NS // 86400 // 10**9} days are loaded"
+    return f"it spans {n_slices} slices of {slice_ns * 1e-9:g} s; {most}"
 
 
 def _texts(profile: Profile) -> Iterator[str]:
@@ -55,6 +68,8 @@ def _texts(profile: Profile) -> Iterator[str]:
     for path, reason in profile.dropped_files:
         yield from (path, reason)
     yield from (*profile.functions, *profile.lost)
+    if profile.segments is not None:
+        yield from (*profile.segments.places, *profile.segments.call_sites)
 
 
 def _check_hosts(profile: Profile) -> None:
@@ -64,13 +79,10 @@ def _check_hosts(profile: Profile) -> None:
 
 def _check_times(profile: Profile) -> None:
     length, n = profile.slice_ns, profile.n_slices
-    if length <= 0 or n < 0 or profile.first_slice < 0:
+    if not 0 < length <= MAX_NS or n < 0 or profile.first_slice < 0:
         raise RefusedProfile("its slices have no possible length or number")
-    if n > MAX_SLICES or n * length > MAX_NS:
-        raise RefusedProfile(
-            f"it spans {n} slices of {length * 1e-9:g} s; at most {MAX_SLICES} and {MAX_NS // 86400 // 10**9} days "
-            "are loaded"
-        )
+    if problem := span_problem(n, length):
+        raise RefusedProfile(problem)
     latest = time.time_ns() + FUTURE_NS
     if (profile.first_slice + n) * length > latest:
         raise RefusedProfile("its slices lie more than a day in the future: check the clocks of its nodes")

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, delete, insert, tuple_, update
 from crosswind.db import codec, node_queries, resources
 from crosswind.db.connection import reading, writing
 from crosswind.db.errors import RefusedProfile
-from crosswind.db.limits import FUTURE_NS, MAX_INT, check_text
+from crosswind.db.limits import FUTURE_NS, MAX_INT, MAX_NS, check_text
 from crosswind.db.names import insert_missing, metric_ids
 from crosswind.db.partitions import drop_partition, make_partitions, old_partitions
 from crosswind.db.schema import BLOCK, GAP, node, node_frame
@@ -108,7 +108,8 @@ def _check(slices: NodeSlices) -> None:
         except KeyError as error:
             raise RefusedProfile(f"node {slices.node}: {error.args[0]}") from None
     last = max(slices.rows, default=0) + 1
-    if slices.slice_ns <= 0 or min(slices.rows, default=0) < 0 or last * slices.slice_ns > time.time_ns() + FUTURE_NS:
+    possible = 0 < slices.slice_ns <= MAX_NS and min(slices.rows, default=0) >= 0
+    if not possible or last * slices.slice_ns > time.time_ns() + FUTURE_NS:
         raise RefusedProfile(f"node {slices.node}: its slices are impossible or in the future: check its clock")
     for row in slices.rows.values():
         if not all(0 <= value <= MAX_INT for value in row.values()):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.db.errors import RefusedProfile
+from crosswind.db.limits import refusal, span_problem
 from crosswind.profile.join_segments import join_segments
 from crosswind.profile.model import Column, Process, Profile
 
@@ -27,7 +27,8 @@ _Source = tuple[Profile, int]
 @dataclass(frozen=True)
 class Tail:
     """The newest slices of a job step, of which the others were loaded before. profile: only with slices from
-    `profile.first_slice` on and without segments, all else as of the whole step. since: int64 [process], number of the
+    `profile.first_slice` on and without segments, all else as of the whole step, but for arrays of `access` that are
+    left out: what is there of them stays. since: int64 [process], number of the
     slice before which those of a process are left out. before_ns: int64 [process], UTC until when they are; 0: none is.
     """
 
@@ -66,8 +67,14 @@ def grown(old: Profile, tail: Tail) -> Profile | None:
         n_slices=at + new.n_slices,
         slices={name: with_before(new.slices.get(name, nothing), old.slices.get(name)) for name in names},
         covered_ns=with_before(new.covered_ns, old.covered_ns),
+        access=new.access | {n: _of_rows(a, rows) for n, a in old.access.items() if n not in new.access},
     )
     return union(old, whole, in_order=True)
+
+
+def _of_rows(values: NDArray[np.int64], rows: list[int]) -> NDArray[np.int64]:
+    """These rows of [process, number]; zeros for -1."""
+    return np.where(np.array(rows)[:, np.newaxis] >= 0, values[rows], 0)
 
 
 def union(old: Profile, new: Profile, *, in_order: bool = False) -> Profile:
@@ -84,10 +91,8 @@ def union(old: Profile, new: Profile, *, in_order: bool = False) -> Profile:
     if all(profile is old for profile, _ in chosen):
         return old
     if old.slice_ns != new.slice_ns:
-        raise RefusedProfile(
-            f"job {new.job.id}.{new.job.step}: is loaded with slices of {old.slice_ns * 1e-9:g} s, this part has "
-            f"{new.slice_ns * 1e-9:g} s"
-        )
+        lengths = f"slices of {old.slice_ns * 1e-9:g} s, this part has {new.slice_ns * 1e-9:g} s"
+        raise refusal(new.job, f"is loaded with {lengths}")
     return _assemble(old, new, chosen)
 
 
@@ -121,6 +126,8 @@ def _images(processes: Iterable[Process]) -> list[_Image]:
 def _assemble(old: Profile, new: Profile, chosen: list[_Source]) -> Profile:
     first = min(old.first_slice, new.first_slice)
     n = max(old.first_slice + old.n_slices, new.first_slice + new.n_slices) - first
+    if problem := span_problem(n, new.slice_ns):  # before there are arrays of it
+        raise refusal(new.job, problem)
 
     def on_grid(arrays: dict[int, NDArray[np.int64]]) -> NDArray[np.int64]:
         """[process, slice] on the common slices. arrays: by id of the profile; zero where one has none."""

@@ -15,6 +15,7 @@ from crosswind.profile.metrics import ACCESS_SIZES, ACCESS_STEPS, ACCESS_WAYS, F
 
 __all__ = [
     "FILE_COUNTS",
+    "SHARED",
     "Access",
     "FileCounts",
     "access_by_class",
@@ -29,6 +30,7 @@ STEPS = tuple(ACCESS_STEPS)
 # Columns of `files_CLASS`, per process: its own files, the files that it shares with others, and of those the ones that
 # no process before it has, so that the sum over processes counts each shared file once; each by what is done with them.
 FILE_COUNTS = tuple(f"{whose}_{use}" for whose in ("own", "shared", "once") for use in ("read", "written", "both"))
+SHARED = tuple(f"files_{name}" for name in FILE_CLASSES)  # the arrays that no process makes alone
 READ, WRITTEN, LOCAL = 1, 2, 4  # bits of a file word (libprofiler/file_table.h)
 CLASS_SHIFT, CLASS_MASK = 3, 7
 IDENTITY_SHIFT = 8

@@ -11,6 +11,7 @@ from crosswind.collector.daemon import Daemon, Settings
 from crosswind.collector.running import RunningSteps
 from crosswind.db import frames, open_database, queries, reading, schema
 from crosswind.db.connection import writing
+from crosswind.profile.access import READ, WRITTEN
 from support.databases import new_schema
 from support.growing import CALLS, GrowingSpool
 from support.spools import SLICE_NS, SpoolBuilder
@@ -233,3 +234,37 @@ def test_the_end_of_the_step_is_as_if_it_had_never_been_read_on(step):
         assert queries.get_frames(conn, 1)[f"{CALLS}_calls"].values.sum() == sum(
             sum(p.values.values()) for p in step.processes
         )
+
+
+def test_which_files_are_shared_is_what_all_processes_say(step, wholes):
+    """One rests and one has ended, while the others go on: they share a file with these all the same."""
+    shared, other = (identity << 8 | 1 << 3 for identity in (77, 78))
+    users = [step.start(50 + i, files=(shared | READ,)) for i in range(4)]
+    step.processes += users
+    step.close(FIRST)
+    users[3].end(step.now_ns - SLICE_NS // 16)
+    step.look()
+    step.check()
+    del step.processes[-1]
+    others = [process for process in step.processes if process not in users]
+    for k in range(1, 4):
+        step.close(FIRST + k, [*others, users[0]])
+        step.look()
+        step.check()
+    assert wholes == [22], "nobody opened anything"
+    for k, (user, word) in enumerate(((users[0], other | READ), (users[1], other | WRITTEN)), 4):
+        user.use(word)
+        step.close(FIRST + k, [*others, user])
+        step.look()
+        step.check()
+    assert wholes == [22, 22, 22]
+
+
+def test_an_image_that_exec_replaced_has_ended(step, wholes):
+    step.close(FIRST)
+    step.look()
+    step.processes[3] = step.start(3, exe="sh")
+    step.close(FIRST + 1)
+    step.look()
+    step.check()
+    assert wholes == [18, 19]

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -178,6 +179,12 @@ def hostile(change):
     return change(make_profile())
 
 
+def without_slices(profile, slice_ns):
+    """Slices that are none may have any length: who looks for the longest finds it."""
+    none = np.zeros((len(profile.processes), 0), dtype=np.int64)
+    return replace(profile, slices={}, totals={}, covered_ns=none, first_slice=0, n_slices=0, slice_ns=slice_ns)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -197,6 +204,8 @@ def hostile(change):
         (lambda p: replace(p, processes=(replace(p.processes[0], start_ns=0), *p.processes[1:])), "lasts more than"),
         (lambda p: replace(p, job=replace(p.job, start_ns=0)), "lasts more than the 60 days"),
         (lambda p: replace(p, first_slice=-1), "no possible"),
+        (lambda p: without_slices(p, slice_ns=1 << 62), "no possible"),
+        (lambda p: replace(p, segments=replace(make_lammps().segments, places=("a\0b",))), "no characters"),
         (lambda p: replace(p, slices={**p.slices, "rss": p.slices["rss"][:, 1:]}), "rss is an array of int64"),
         (lambda p: replace(p, slices={**p.slices, "rss": p.slices["rss"] - (1 << 40)}), "rss is negative"),
         (lambda p: replace(p, slices={**p.slices, "x": p.slices["rss"]}), "does not describe"),
@@ -277,3 +286,15 @@ def check_background_is_the_sum_of_the_jobs(engine):
             expected[: row.n_slices] += frame.values.sum(axis=0)
         total = queries.get_background(conn, ["cpu@node01"], ["cpu_time"], 440_000_000, 100, SLICE_NS)
     np.testing.assert_array_equal(total["cpu@node01", "cpu_time"], expected)
+
+
+def test_parts_that_lie_decades_apart_are_refused_before_there_are_arrays_of_them(engine):
+    """As when the clock of a node began in 1970."""
+    load_profile(engine, make_profile(first_slice=1000))
+    tracemalloc.start()
+    try:
+        with pytest.raises(RefusedProfile, match=r"job 1001\.0: it spans 439999"):
+            load_profile(engine, make_profile(seed=4))
+        assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    finally:
+        tracemalloc.stop()

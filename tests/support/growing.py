@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.spools import CLEAN, FIRST, PAGE, RUNNING, Slice, SpoolBuilder, Thread, crc32c, group_index
+from support.spools import CLEAN, FIRST, RUNNING, Slice, SpoolBuilder, Thread, crc32c, group_index
 
 STATE_AT, END_AT, CALLS = 44, 120, "posix_disk_write"
 
@@ -31,11 +31,10 @@ class GrowingSpool:
     def __post_init__(self) -> None:
         self.builder.slices, self.builder.state = (), RUNNING
         image = bytearray(self.builder.build())
-        self._threads_at, self._log_at = (_chunk(image, i)[0] for i in (0, 1))
-        if self._log_at + PAGE != len(image):
-            raise AssertionError("the log of slices is the last chunk")
-        struct.pack_into("<I", image, _entry(1) + 8, self.room)
-        image += bytes(self.room - PAGE)
+        self._threads_at, self._log_at = _chunk(image, 0)[0], len(image)
+        self._files_at = _chunk(image, 2)[0] if self.builder.files else 0
+        struct.pack_into("<QI", image, _entry(1), self._log_at, self.room)
+        image += bytes(self.room)
         name = f"{self.builder.job_id or 'nojob'}.{self.builder.rank}.{self.builder.pid}.{self.builder.start_ns}.xws"
         self.path = self.directory / name
         making = self.directory / f".making.{self.builder.pid}.{self.builder.start_ns}"
@@ -58,6 +57,12 @@ class GrowingSpool:
         struct.pack_into("<I", self._map, self._at, len(payload))
         self._at, self._index = self._at + size, index
         self.values[index] = calls
+
+    def use(self, word: int) -> None:
+        """Note another file in the table, which has one already."""
+        at = self._files_at + 8 * len(self.builder.files)
+        self.builder.files = (*self.builder.files, word)
+        struct.pack_into("<Q", self._map, at, word)
 
     def end(self, end_ns: int) -> None:
         """The process ends by itself."""
