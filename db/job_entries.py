@@ -45,7 +45,10 @@ def _elapsed_s() -> ColumnElement[float]:
     return case((seconds < MIN_RATE_S, MIN_RATE_S), else_=seconds)
 
 
-_SMALL = case((job_sums.c.fs_bytes < SMALL_BYTES * job_sums.c.fs_requests, job_sums.c.fs_requests), else_=0)
+_SMALL = case(  # as floats: what a user's file says may be too large for a product
+    (cast(job_sums.c.fs_bytes, Float) < SMALL_BYTES * cast(job_sums.c.fs_requests, Float), job_sums.c.fs_requests),
+    else_=0,
+)
 RATES: dict[str, ColumnElement[Any]] = {  # per second, over the whole job
     "small requests": cast(_SMALL, Float) / _elapsed_s(),
     "many opens": cast(job_sums.c.opens, Float) / _elapsed_s(),

@@ -6,12 +6,15 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 from alembic import command
 from sqlalchemy import MetaData, Table, create_engine, insert, inspect, select, text
 
-from crosswind.db import connection, load_profile, open_database, partitions, reading
+from crosswind.db import connection, load_profile, node_queries, open_database, partitions, reading, schema
+from crosswind.db.codec import encode_ints
 from crosswind.db.connection import VERSION_TABLE, writing
+from support.profiles import SLICE_NS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "db"
 REVISIONS = sorted(path.stem for path in GOLDEN.glob("*.sqlite"))
@@ -72,14 +75,51 @@ def test_loading_goes_on(revision, upgraded):
     assert found(upgraded)["background"] == expected(revision)["background"]
 
 
+def test_what_agents_saw_is_kept(url):
+    """Slices of nodes moved into partitions: of two weeks, and of before there were any."""
+    engine = connection._engine(connection._parse(url))
+    weeks = [0, 1_735_689_600_000_000_000, 1_735_689_600_000_000_000 + 8 * 86400 * 10**9]
+    with writing(engine) as conn:
+        _migrate(conn, "0009")
+        metric = {"id": 1, "column_id": 1, "name": "node_cpu", "unit": "ns", "kind": "counter"}
+        node = {"key": 1, "cluster": "", "name": "n1", "serves": "", "first_ns": 0, "last_ns": 1}
+        for table, rows in (
+            ("metric", [metric]),
+            ("node", [node]),
+            ("node_frame", [_slices(start) for start in weeks]),
+        ):
+            conn.execute(insert(Table(table, MetaData(), autoload_with=conn)), rows)
+    engine.dispose()
+    engine = open_database(url, create=False)
+    with reading(engine) as conn:
+        for start in weeks:
+            found = node_queries.get_node_series(conn, 1, None, start // SLICE_NS, schema.BLOCK, SLICE_NS)
+            assert found["node_cpu", ""].tolist() == list(range(schema.BLOCK))
+        kept = {partition.name for partition in partitions.list_partitions(conn, "node_frame")}
+    engine.dispose()
+    assert kept == (
+        set() if url.startswith("sqlite") else {f"node_frame_{name}" for name in ("past", "20241230", "20250106")}
+    )
+
+
+def _slices(start_ns):
+    """The row of a block of a node."""
+    data = encode_ints(np.arange(schema.BLOCK).reshape(1, -1))
+    return {"node_key": 1, "start_ns": start_ns, "slice_ns": SLICE_NS, "metric_id": 1, "instances": [""], "data": data}
+
+
+def _migrate(conn, revision):
+    config = connection._alembic()
+    config.attributes["connection"] = conn
+    command.upgrade(config, revision)
+
+
 def _copy_to_postgresql(revision, url):
     """The tables of that time, made by the migrations up to it, with the rows of the golden file."""
     engine = connection._engine(connection._parse(url))
     golden = create_engine("sqlite://", creator=lambda: sqlite3.connect(GOLDEN / f"{revision}.sqlite"))
     with writing(engine) as conn:
-        config = connection._alembic()
-        config.attributes["connection"] = conn
-        command.upgrade(config, revision)
+        _migrate(conn, revision)
     with golden.connect() as source:
         for table in partitions.WIDTHS_NS if revision >= "0006" else ():
             starts = source.execute(text(f"SELECT start_ns FROM {table}")).scalars()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from sqlalchemy import Engine
 
@@ -20,6 +23,7 @@ from crosswind.db.job_list import (
     newest_data_ns,
 )
 from crosswind.db.scope import JobScope
+from crosswind.db.sums import SUMS, SUSPICIOUS_RATES
 from crosswind.tools.evaluation import evaluate
 from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps, make_profile
 
@@ -143,3 +147,25 @@ def test_events_are_kept(engine: Engine) -> None:
     assert not remove_event(engine, first.id)
     with reading(engine) as conn:
         assert [one.event.kind for one in stored_events(conn, 0, 1000)] == ["other"]
+
+
+def test_absurd_counts_of_one_user_leave_the_list_to_all_others(filled: Engine) -> None:
+    """Numbers come from users' files: their sums are the largest there is, and no product of them may be too large."""
+    absurd = make_profile(job_id="3", user="eve", uid=9, n_ranks=3, rates=NET, factor={})
+    most = np.full(3, 1 << 62)
+    totals = {
+        name: most for name in (*SUMS["fs_requests"], *SUMS["fs_metadata_calls"], "cpu_time") if name in absurd.totals
+    }
+    functions = {name: np.full_like(values, 1 << 62) for name, values in absurd.functions.items()}
+    load_profile(filled, replace(absurd, totals={**absurd.totals, **totals}, functions=functions))
+    store_batch_jobs(filled, [BatchJob("3", "COMPLETED", 9, user="eve", cpus=1 << 20, start_ns=START_NS)])
+    link_steps(filled)
+    with reading(filled) as conn:
+        for shown in SHOWN:
+            for order in ORDERS:
+                job_lines(conn, shown=shown, order=order)
+            for name, value in EVERY_FILTER.items():
+                job_lines(conn, shown=shown, **{name: value})
+            for pattern in ("any", *SUSPICIOUS_RATES):
+                found = job_lines(conn, shown=shown, pattern=pattern)[0]
+                assert {line.job_id for line in found} <= {"3"}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crosswind.db import BatchJob, load_profile, queries, reading
+from crosswind.db import BatchJob, load_profile, lost_jobs, queries, reading
 from crosswind.db.batch import link_steps, store_batch_jobs
 from crosswind.db.lost_jobs import LOST, mark_lost
 from support.profiles import FIRST_SLICE, SLICE_NS, make_writer
@@ -116,3 +116,23 @@ def test_the_background_has_each_count_once_whatever_happened(engine, job):
     found = [values for (name, _), values in background.items() if name.startswith("fs:disk")]
     assert len(found) == 1
     assert np.array_equal(found[0], own)
+
+
+def test_one_whose_end_is_loaded_meanwhile_is_not_lost(postgresql, monkeypatch):
+    """Between the look and the lock; on SQLite nobody can come in between."""
+    profile = running()
+    key = load_profile(postgresql, profile).job_key
+    looks = []
+
+    def then_it_ends(conn, *args):
+        found = silent(conn, *args)
+        looks.append(len(found))
+        if len(looks) == 2:
+            load_profile(postgresql, make_writer(job_id="7"))
+        return found
+
+    silent = lost_jobs._silent
+    monkeypatch.setattr(lost_jobs, "_silent", then_it_ends)
+    assert mark_lost(postgresql, HOUR, profile.job.end_ns + 2 * HOUR) == []
+    assert looks == [1, 1]
+    assert states(postgresql, key)[0] == "finished"
