@@ -58,7 +58,8 @@ class ClusterView:
     label: its number in Estimate.labels, and its place in Estimate.clusters. members: rows of the table; segments: of
     the program, of which a row may merge several. low_us, high_us: the ends of the whiskers, see WHISKERS.
     threshold_us: beyond which a member is hit; the median over the members where each has its own, because what a
-    segment should take follows its work. time_s, lost_s: of all members together.
+    segment should take follows its work. time_s, lost_s: of all members together. closed_by: the call that ended the
+    first member, empty where it is not known.
     """
 
     label: int
@@ -74,6 +75,7 @@ class ClusterView:
     threshold_us: float
     histogram: Histogram
     hits: HitSegments
+    closed_by: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The same with lists for arrays, for scripts and the API."""
@@ -83,6 +85,7 @@ class ClusterView:
             "segments": self.segments,
             "time_s": self.time_s,
             "lost_s": self.lost_s,
+            "closed_by": self.closed_by or None,
             **box,
             "threshold_us": self.threshold_us,
             "histogram": {
@@ -152,6 +155,7 @@ def _view(
         threshold_us=float(np.median(estimate.threshold_us[members] / stride)),
         histogram=_histogram(duration_us, estimate.hit[members], bins),
         hits=_hits(table, estimate, members[estimate.hit[members]], begins, most_hits),
+        closed_by=table.closed_by(int(members[0])),
     )
 
 

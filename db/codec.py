@@ -7,7 +7,9 @@ that better ways can follow; shapes are in the rows beside it, and the reader ta
 from __future__ import annotations
 
 import json
+import math
 import struct
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,12 +19,17 @@ from crosswind.db.errors import DatabaseError
 from crosswind.profile.sections import Section, SectionError, decode, encode
 from crosswind.profile.segments import SegmentTable
 
-__all__ = ["decode_floats", "decode_ints", "decode_segments", "encode_floats", "encode_ints", "encode_segments"]
+__all__ = [
+    "SEGMENT_HEAD", "decode_floats", "decode_ints", "decode_segments", "encode_floats", "encode_ints",
+    "encode_segments", "segment_cells",
+]  # fmt: skip
 
 _FILTERS = {1: ("shuffle", "zstd"), 2: ("delta", "shuffle", "zstd")}
 _SINGLE = 3  # an array of single precision, shuffled
 _MAX_SEGMENT_BYTES = 4 << 30
 _MAX_SEGMENT_SECTIONS = 64
+_TEXTS = ("call_sites", "places")  # of a segment table, as JSON in one array
+SEGMENT_HEAD = 1 << 14  # bytes in which the list of a table's arrays ends
 
 
 def encode_ints(values: NDArray[np.int64], *, smooth: bool = False) -> bytes:
@@ -57,12 +64,21 @@ def decode_floats(blob: bytes, shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def encode_segments(table: SegmentTable) -> bytes:
-    """A segment table: the length of a list of its arrays (JSON), the list, the arrays one after another."""
+    """A segment table: the length of a list of its arrays (JSON), the list, the arrays one after another.
+
+    Readers know arrays by their names: they leave out those of later versions, and do without those that an earlier
+    version did not write. So a table that lacks what a version added is the same bytes as before.
+    """
     arrays = {
         "index": table.index, "ranks": table.ranks, "stride": table.stride, "valid": table.valid.astype(np.uint8),
     } | {f"column/{name}": column for name, column in table.columns.items()}  # fmt: skip
     if table.from_call_sites.any():
         arrays["from_call_sites"] = table.from_call_sites.astype(np.uint8)
+    if table.places:
+        arrays["closed_at"] = table.closed_at
+    texts = {name: list(found) for name in _TEXTS if (found := getattr(table, name))}
+    if texts:
+        arrays["texts"] = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
     entries, blobs = [], []
     for name, array in arrays.items():
         data = np.ascontiguousarray(array)
@@ -74,6 +90,18 @@ def encode_segments(table: SegmentTable) -> bytes:
     return b"".join([struct.pack("<I", len(listing)), listing, *blobs])
 
 
+def segment_cells(head: bytes) -> int:
+    """How many cells (segments times ranks) a table has, from its first SEGMENT_HEAD bytes. Raises DatabaseError."""
+    try:
+        (length,) = struct.unpack_from("<I", head)
+        shapes = [entry["shape"] for entry in json.loads(head[4 : 4 + length]) if entry["name"] == "valid"]
+        return math.prod(map(int, shapes[0]))
+    except (ValueError, KeyError, TypeError, IndexError, struct.error) as error:
+        raise DatabaseError(
+            f"a stored segment table is damaged ({error}): restore the database from its backup"
+        ) from None
+
+
 def decode_segments(blob: bytes) -> SegmentTable:
     """The segment table. Raises DatabaseError when the bytes do not hold one."""
     try:
@@ -83,11 +111,34 @@ def decode_segments(blob: bytes) -> SegmentTable:
         if any(a.shape != valid.shape for a in columns.values()):
             raise ValueError("columns of different shapes")
         from_call_sites = arrays.get("from_call_sites", np.zeros(0)).astype(np.bool_)
-        return SegmentTable(arrays["index"], arrays["ranks"], columns, valid, arrays["stride"], from_call_sites)
+        call_sites, places = _texts(arrays)
+        closed_at = _closed_at(arrays, len(places))
+        return SegmentTable(
+            arrays["index"], arrays["ranks"], columns, valid, arrays["stride"], from_call_sites, call_sites, closed_at,
+            places,
+        )  # fmt: skip
     except (ValueError, KeyError, TypeError, struct.error) as error:
         raise DatabaseError(
             f"a stored segment table is damaged ({error}): restore the database from its backup"
         ) from None
+
+
+def _texts(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, ...]]:
+    """Each of _TEXTS, empty where there is none."""
+    found = json.loads(arrays["texts"].tobytes()) if "texts" in arrays else {}
+    for name in _TEXTS:
+        texts = found.get(name, []) if isinstance(found, dict) else None
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise ValueError("texts that are none")
+        yield tuple(texts)
+
+
+def _closed_at(arrays: Mapping[str, NDArray[Any]], n_places: int) -> NDArray[np.int64]:
+    """Which of the places ended each segment, -1 where that is not known."""
+    found = arrays.get("closed_at", np.full(arrays["index"].shape, -1, dtype=np.int64))
+    if found.dtype != np.int64:
+        raise ValueError("places without numbers")
+    return np.where((found >= 0) & (found < n_places), found, -1)
 
 
 def _segment_arrays(blob: bytes) -> dict[str, NDArray[Any]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from crosswind.analysis import DEFAULT_METHOD, METHODS, Estimate, estimate, estimate_profile, lost_by_kind
 from crosswind.profile.segments import SegmentTable
 from crosswind.tools.errors import CommandError
+from crosswind.tools.evaluation import document_of
 from crosswind.tools.output import print_json, step
 from crosswind.tools.report_text import print_estimate
 from crosswind.tools.segment_file import read_run
@@ -42,18 +42,9 @@ def estimate_command(path: Path, as_json: bool, method: str, html: Path | None) 
     if html is not None:
         _write_report(html, path, table, result, kinds)
     if as_json:
-        print_json({**_document(result, table), "lost_by_kind_s": kinds})
+        print_json({**document_of(result, table), "lost_by_kind_s": kinds})
     else:
         print_estimate(result, kinds, table)
-
-
-def _document(result: Estimate, table: SegmentTable | None) -> dict[str, Any]:
-    """The estimate, with the call that ended the first segment of each cluster."""
-    document = result.to_json()
-    if table is not None:
-        for cluster in document["clusters"]:
-            cluster["closed_by"] = table.closed_by(cluster["first_segment"]) or None
-    return document
 
 
 def _estimate_file(path: Path, method: str) -> tuple[Estimate, SegmentTable | None]:

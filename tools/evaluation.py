@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from crosswind.db.evaluation import Evaluation, LostTime
     from crosswind.db.summaries import Bands, Block
     from crosswind.profile.model import Profile
+    from crosswind.profile.segments import SegmentTable
 
-__all__ = ["evaluate", "evaluate_again", "summarize"]
+__all__ = ["document_of", "evaluate", "evaluate_again", "summarize"]
 
 
 def evaluate(profile: Profile) -> Evaluation | None:
-    """The document of `estimate --json`, and when the time was lost; None where there are no segments.
+    """The document of the estimate, and when the time was lost; None where there are no segments.
 
     Raises InputError for segments that no measurement can be.
     """
@@ -30,7 +31,17 @@ def evaluate(profile: Profile) -> Evaluation | None:
         return None
     found = estimate_profile(profile)
     has_times = "t_start_us" in profile.segments.columns
-    return Evaluation(found.to_json(), _lost_time(profile, found) if has_times else None)
+    document = document_of(found, profile.segments)
+    return Evaluation(document, _lost_time(profile, found) if has_times else None)
+
+
+def document_of(found: Estimate, table: SegmentTable | None) -> dict[str, Any]:
+    """The estimate for JSON, with the call that ended the first segment of each cluster."""
+    document = found.to_json()
+    if table is not None:
+        for cluster in document["clusters"]:
+            cluster["closed_by"] = table.closed_by(cluster["first_segment"]) or None
+    return document
 
 
 def summarize(block: Block) -> Bands:

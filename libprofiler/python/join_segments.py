@@ -90,12 +90,15 @@ def _joined(parts: Sequence[_Part], grid: Ints) -> SegmentTable:
     columns = {name: np.where(valid, column, _nothing(column)) for name, column in columns.items()}
     order = np.argsort(np.concatenate([part.table.ranks[part.rows] for part in parts]), kind="stable")
     seen = valid.any(axis=0)
+    closed_at, places = _closings(parts, grid)
     return SegmentTable(
         index=grid[:-1][seen],
         ranks=np.concatenate([part.table.ranks[part.rows] for part in parts])[order],
         columns={name: column[order][:, seen] for name, column in columns.items()},
         valid=valid[order][:, seen],
         stride=np.diff(grid)[seen],
+        closed_at=closed_at[seen],
+        places=places,
     )
 
 
@@ -122,6 +125,26 @@ def _valid(part: _Part, grid: Ints) -> NDArray[np.bool_]:
         held = (part.table.valid[part.rows] * part.table.stride)[:, inside]
         covered[:, cells] = np.add.reduceat(held, first, axis=1)
     return covered == np.diff(grid)
+
+
+def _closings(parts: Sequence[_Part], grid: Ints) -> tuple[Ints, tuple[str, ...]]:
+    """The call that ended each cell, of the part whose first valid rank there is lowest among those that know one:
+    int64 [cell], an index into the texts or -1, and the texts.
+    """
+    number: dict[str, int] = {}
+    found = np.full(grid.size - 1, -1, dtype=np.int64)
+    lowest = np.full(grid.size - 1, np.iinfo(np.int64).max)
+    for part in parts:
+        inside, first, cells = _cells(part, grid)
+        last = inside[np.append(first[1:], inside.size)[: first.size] - 1]  # the column that ends the cell
+        texts = np.array([*(number.setdefault(text, len(number)) for text in part.table.places), -1], dtype=np.int64)
+        closed = np.full(grid.size - 1, -1, dtype=np.int64)
+        closed[cells] = texts[part.table.closed_at[last]]
+        ranks = part.table.ranks[part.rows][:, np.newaxis]
+        rank = np.where(_valid(part, grid), ranks, np.iinfo(np.int64).max).min(axis=0)
+        better = (closed >= 0) & (rank < lowest)
+        found[better], lowest[better] = closed[better], rank[better]
+    return found, tuple(number)
 
 
 def _column(part: _Part, grid: Ints, name: str) -> NDArray:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from crosswind.db import DatabaseError
 from crosswind.db.codec import decode_ints, decode_segments, encode_ints, encode_segments
+from crosswind.profile.sections import Section, encode
 from crosswind.profile.segments import SegmentTable
 from support.profiles import make_segments
 
@@ -63,6 +64,56 @@ def test_the_mark_of_call_sites_survives():
     assert_same_segments(decode_segments(encode_segments(marked)), marked)
 
 
+PLACES = ("MPI_Allreduce at lmp+0x53c1e", "MPI_Barrier")
+
+
+def placed(n=9):
+    """A table that says where calls ended its segments."""
+    table = make_segments(2, n, 0, 20.0, {})
+    return dataclasses.replace(table, closed_at=np.arange(n) % 3 - 1, places=PLACES, call_sites=PLACES[:1])
+
+
+def test_the_calls_that_ended_segments_survive():
+    table = placed()
+    back = decode_segments(encode_segments(table))
+    assert_same_segments(back, table)
+    assert [back.closed_by(i) for i in range(4)] == ["", *PLACES, ""]
+
+
+def test_what_a_table_lacks_takes_no_room():
+    """So that what was loaded before there were places is still the same when it is loaded again."""
+    plain = make_segments(2, 9, 0, 20.0, {})
+    (length,) = struct.unpack_from("<I", encode_segments(plain))
+    names = {entry["name"] for entry in json.loads(encode_segments(plain)[4 : 4 + length])}
+    assert {name for name in names if not name.startswith("column/")} == {"index", "ranks", "stride", "valid"}
+
+
+def test_places_that_there_are_not_are_not_known():
+    table = placed()
+    table.closed_at[:] = [-7, 0, 1, 2, 9, -1, 0, 1, 2]
+    assert decode_segments(encode_segments(table)).closed_at.tolist() == [-1, 0, 1, -1, -1, -1, 0, 1, -1]
+
+
+@pytest.mark.parametrize("texts", [b"[]", b"7", b'{"places": 3}', b'{"places": [1]}', b"\xff", b'{"places": {"a": 1}}'])
+def test_odd_texts_are_errors(texts):
+    with pytest.raises(DatabaseError):
+        decode_segments(encode_arrays({"texts": np.frombuffer(texts, dtype=np.uint8)}))
+
+
+def encode_arrays(more):
+    """A table, with these arrays beside its own."""
+    blob = encode_segments(make_segments(2, 9, 0, 20.0, {}))
+    (length,) = struct.unpack_from("<I", blob)
+    entries, data = json.loads(blob[4 : 4 + length]), blob[4 + length :]
+    for name, array in more.items():
+        section = Section(name, array.dtype.str, array.shape, ("zstd",))
+        encoded = encode(section, array)
+        entries.append({**section.to_json(), "size": len(encoded)})
+        data += encoded
+    listing = json.dumps(entries).encode()
+    return struct.pack("<I", len(listing)) + listing + data
+
+
 def test_no_segments_survive():
     some = make_segments(2, 5, 0, 20.0, {})
     table = SegmentTable(
@@ -73,7 +124,7 @@ def test_no_segments_survive():
 
 @given(at=st.integers(0, 3000), bits=st.integers(1, 255))
 def test_damaged_segments_are_a_table_or_an_error(at, bits):
-    blob = bytearray(encode_segments(make_segments(2, 20, 0, 20.0, {})))
+    blob = bytearray(encode_segments(placed(20)))
     blob[at % len(blob)] ^= bits
     with suppress(DatabaseError):
         table = decode_segments(bytes(blob))

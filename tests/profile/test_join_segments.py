@@ -17,7 +17,12 @@ from support.profiles import make_segments, ranks_of
 def table(n_ranks: int = 5, n_segments: int = 60) -> SegmentTable:
     made = make_segments(n_ranks, n_segments, 1_000_000, 20.0, {7: 30.0})
     signature = np.arange(n_ranks * n_segments, dtype=np.uint64).reshape(n_ranks, n_segments) * np.uint64(123456789)
-    return replace(made, columns={**made.columns, "sig": signature & np.uint64(0xFFFFFFFF)})
+    return replace(
+        made,
+        columns={**made.columns, "sig": signature & np.uint64(0xFFFFFFFF)},
+        closed_at=np.arange(n_segments) % 4 - 1,
+        places=("MPI_Barrier", "MPI_Allreduce at a+0x10", "MPI_Allreduce at a+0x20"),
+    )
 
 
 def merged(whole: SegmentTable, cuts: list[int]) -> SegmentTable:
@@ -30,13 +35,18 @@ def merged(whole: SegmentTable, cuts: list[int]) -> SegmentTable:
     columns["sig"] = columns["sig"] & np.uint64(0xFFFFFFFF)
     return replace(
         whole, index=at[:-1], columns=columns, valid=whole.valid[:, at[:-1]], stride=np.diff(at),
-        from_call_sites=np.zeros(at.size - 1, dtype=np.bool_),
+        from_call_sites=np.zeros(at.size - 1, dtype=np.bool_), closed_at=whole.closed_at[at[1:] - 1],
     )  # fmt: skip
+
+
+def closings(table: SegmentTable) -> list[str]:
+    return [table.closed_by(segment) for segment in range(table.n_segments)]
 
 
 def assert_same(left: SegmentTable, right: SegmentTable) -> None:
     for name in ("index", "ranks", "valid", "stride"):
         np.testing.assert_array_equal(getattr(left, name), getattr(right, name), name)
+    assert closings(left) == closings(right)
     assert left.columns.keys() == right.columns.keys()
     for name, column in left.columns.items():
         np.testing.assert_allclose(column, right.columns[name], rtol=1e-12, err_msg=name)
@@ -108,3 +118,15 @@ def test_segments_cut_at_call_sites_are_not_mixed() -> None:
 def test_nothing_and_something(one: SegmentTable | None) -> None:
     assert join_segments(one, None) is one
     assert join_segments(None, one) is one
+
+
+def test_the_lowest_rank_that_is_there_says_which_call_ended_a_segment() -> None:
+    whole = table()
+    renamed = replace(ranks_of(whole, [0, 1]), places=tuple(f"{place}b" for place in whole.places))
+    valid = renamed.valid.copy()
+    valid[:, 50:] = False
+    early, rest = replace(renamed, valid=valid), ranks_of(whole, [2, 3, 4])
+    for joined in (join_segments(early, rest), join_segments(rest, early)):
+        assert closings(joined) == [f"{text}b" if text else "" for text in closings(whole)[:50]] + closings(whole)[50:]
+    unknown = replace(early, places=(), closed_at=np.full(60, -1))
+    assert closings(join_segments(unknown, rest)) == closings(whole), "who knows it says it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
-from crosswind.db import BatchJob, load_profile, open_database, schema
+from crosswind.db import BatchJob, load_profile, open_database, queries, schema
 from crosswind.db.batch import link_steps, store_batch_jobs
 from crosswind.db.connection import writing
-from crosswind.web import create_app
+from crosswind.tools.evaluation import evaluate
+from crosswind.web import create_app, jobdata
+from crosswind.web.pages import compare
+from crosswind.web.pages.job import clusters, heat
 from crosswind.web.pages.job.arguments import TABS
 from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps
 from support.sites import SLOW, Jobs
@@ -218,6 +222,41 @@ def test_heat_map_has_a_row_for_each_rank_and_a_gap_where_one_was_killed(client:
     assert (part["labels"], part["first_row"], len(part["z"][0])) == (["rank 1 on node02"], 1, 2)
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["", "rows=node", "metric=coll_bytes&cells=high", "metric=rss&cells=low", f"from={FIRST_SLICE * 4000 + 9000}"],
+)
+def test_a_job_that_is_read_in_parts_looks_the_same(
+    client: FlaskClient, jobs: Jobs, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only so much of a job is in memory at once, however large it is."""
+    paths = (f"/jobs/{jobs.lammps}/heat.json?{query}", f"/api/v1/jobs/{jobs.lammps}/timeline")
+    whole = [client.get(path).json for path in paths]
+    monkeypatch.setattr(jobdata, "MOST_VALUES", 9)
+    monkeypatch.setattr(heat, "MAX_COLUMNS", 4)
+    coarse = client.get(paths[0]).json
+    monkeypatch.setattr(jobdata, "MOST_VALUES", 1 << 20)
+    assert client.get(paths[0]).json == coarse
+    monkeypatch.setattr(heat, "MAX_COLUMNS", 320)
+    monkeypatch.setattr(jobdata, "MOST_VALUES", 9)
+    assert [client.get(path).json for path in paths] == whole
+    assert whole[0]["z"]
+
+
+def test_what_is_too_large_is_not_read(client: FlaskClient, jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_args: object, **_kwargs: object) -> None:
+        raise AssertionError("read")
+
+    monkeypatch.setattr(queries, "get_segments", never)
+    monkeypatch.setattr(clusters, "MAX_CELLS", 10)
+    monkeypatch.setattr(compare, "MOST_CELLS", 10)
+    assert "too many to be judged" in client.get(f"/jobs/{jobs.lammps}/clusters.json").json["notes"][0]
+    assert "too many segments for a page" in client.get(f"/compare?jobs={jobs.lammps},{jobs.lammps}").text
+    monkeypatch.setattr(heat, "read_frames", never)
+    monkeypatch.setattr(heat, "MAX_CELLS", 10)
+    assert "zoom" in client.get(f"/jobs/{jobs.lammps}/heat.json").json["notes"][0]
+
+
 def test_segments_are_drawn_with_their_threshold(client: FlaskClient, jobs: Jobs) -> None:
     found = client.get(f"/jobs/{jobs.lammps}/clusters.json").json
     (cluster,) = found["clusters"]
@@ -261,3 +300,23 @@ def test_a_pruned_job_keeps_its_tables_and_says_what_is_gone(tmp_path: Path) -> 
     assert [client.get(f"/jobs/{key}?tab={tab}").status_code for tab in TABS] == [200] * len(TABS)
     assert "MPI_Allreduce" in client.get(f"/jobs/{key}?tab=functions").text
     engine.dispose()
+
+
+def test_the_segments_say_which_call_ended_the_clusters(tmp_path: Path) -> None:
+    """Of a job that is stored: in the table of the page, in the figures' document, and in its profile."""
+    url, place = f"sqlite:///{tmp_path}/places.db", "MPI_Allreduce at lmp+0x53c1e"
+    plain = make_lammps()
+    assert plain.segments is not None
+    closed_at = np.zeros(plain.segments.n_segments, dtype=np.int64)
+    named = replace(plain, segments=replace(plain.segments, closed_at=closed_at, places=(place,)))
+    engine = open_database(url)
+    key = load_profile(engine, named, evaluation=evaluate(named)).job_key
+    nameless = replace(plain, job=replace(plain.job, id="2"))
+    other = load_profile(engine, nameless, evaluation=evaluate(nameless)).job_key
+    engine.dispose()
+    client = create_app(url).test_client()
+    page = client.get(f"/jobs/{key}?tab=segments").text
+    assert "Ended by" in page
+    assert f"<td>{place}</td>" in page
+    assert [c["closed_by"] for c in client.get(f"/jobs/{key}/clusters.json").json["clusters"]] == [place]
+    assert "Ended by" not in client.get(f"/jobs/{other}?tab=segments").text

@@ -9,7 +9,7 @@ const TITLES = {
   histogram: "All segments of the chosen cluster",
 };
 const holder = document.getElementById("clusters");
-let count = 0;
+let names = [];
 
 async function load() {
   const address = new URL(holder.dataset.clusters, window.location);
@@ -27,12 +27,12 @@ async function load() {
     holder.dataset.state = "empty";
     return;
   }
-  count = found.clusters.length;
+  names = found.clusters.map(({ closed_by: call }, i) => `cluster ${i + 1}${call ? `: ${call}` : ""}`);
   const parts = Object.entries(TITLES).filter(([name]) => found.figures[name]);
   const figures = parts.map(([name, title]) => {
     const drawing = element("div", "drawing");
     const head = element("div", "toolbar", element("h3", "", title));
-    if (name === "histogram" && count > 1) {
+    if (name === "histogram" && names.length > 1) {
       head.append(chooser(found.chosen));
     }
     const part = element("figure", `cluster-${name}`, head, drawing);
@@ -48,7 +48,7 @@ async function load() {
 }
 
 function chooser(chosen) {
-  const select = element("select", "", ...Array.from({ length: count }, (_, i) => new Option(`cluster ${i + 1}`, i, false, i === chosen)));
+  const select = element("select", "", ...names.map((name, i) => new Option(name, i, false, i === chosen)));
   select.addEventListener("change", () => choose(Number(select.value)));
   return element("label", "", "Cluster ", select);
 }
