@@ -99,10 +99,8 @@ def _split(group: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The nodes of a group of newer versions: those of a partition that are in the same state. Raises AttributeError,
     LookupError, TypeError, ValueError for what is none.
     """
-    reason = group.get("reason")
-    since = None
-    if isinstance(reason, dict):
-        reason, since = reason.get("description"), reason.get("time")
+    said = group.get("reason")
+    reason, since = (said.get("description"), said.get("time")) if isinstance(said, dict) else (said, None)
     for text in group["nodes"]["nodes"]:
         for name in expand(text):
             yield {"name": name, "state": group["node"]["state"], "reason": reason, "reason_changed_at": since}
