@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -68,7 +69,7 @@ def _boxes(views: Sequence[ClusterView], chosen: int, colours: Theme, left: int)
         "meta": {"cluster": -1},
     }
     axis: dict[str, Any] = _axis(colours, f"duration of a segment, {unit.label}")
-    axis |= {"type": "log"} if low > 0 and high > 20 * low else {"rangemode": "tozero"}
+    axis |= _log_axis(_in(low, unit), _in(high, unit)) if low > 0 and high > 5 * low else {"rangemode": "tozero"}
     layout = _layout(colours, left, _BOX_PX * len(views) + 60) | {
         "xaxis": axis,
         "yaxis": {"autorange": "reversed", "type": "category", "fixedrange": True, "tickfont": {"size": 11}},
@@ -112,6 +113,13 @@ def _timeline(views: Sequence[ClusterView], colours: Theme, left: int) -> dict[s
     return {"data": data, "layout": layout}
 
 
+def _log_axis(low: float, high: float) -> dict[str, Any]:
+    """Ticks at 1, 2 and 5 of each power of ten, written out: plotly.js would write 5 for 0.5."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [float(f"{step}e{power}") for power in powers for step in (1, 2, 5)]
+    return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
+
+
 def _histogram(view: ClusterView, number: int, colours: Theme, left: int) -> dict[str, Any]:
     """Members by duration, those that were hit in another colour and hatched, and the threshold as a line. The axis of
     counts is logarithmic where few were hit.
@@ -141,7 +149,7 @@ def _histogram(view: ClusterView, number: int, colours: Theme, left: int) -> dic
     struck = view.histogram.hit[view.histogram.hit > 0]
     rare = bool(struck.size) and int(view.histogram.quiet.max()) > _RARE * int(struck.max())
     axis = _axis(colours, f"duration of a segment, {unit.label}") | (
-        {"type": "log"} if view.histogram.logarithmic else {}
+        _log_axis(begins[0], begins[-1] + widths[-1]) if view.histogram.logarithmic else {}
     )
     layout = _layout(colours, left, _PLOT_PX) | {
         "barmode": "overlay",

@@ -8,7 +8,7 @@ from flask import Flask, request, url_for
 from markupsafe import Markup
 
 from crosswind.web import text
-from crosswind.web.resource_words import on_resource, resource_words
+from crosswind.web.resource_words import resource_words, the_resource
 
 __all__ = ["init_app"]
 
@@ -17,7 +17,7 @@ def init_app(app: Flask) -> None:
     """Add the filters and functions."""
     app.jinja_env.filters.update(quantity=text.quantity, count=text.count, duration=text.duration, utc=time_element)
     app.jinja_env.filters.update(utc_iso=text.utc_iso, utc_plain=text.utc)
-    app.jinja_env.globals.update(with_query=with_query, resource_words=resource_words, on_resource=on_resource)
+    app.jinja_env.globals.update(with_query=with_query, resource_words=resource_words, the_resource=the_resource)
 
 
 def time_element(ns: int | None) -> Markup:

@@ -152,13 +152,13 @@ class Lookup:
         if not rose:
             return "Nothing beside this job was higher in this stretch than at other times."
         first = rose[0]
-        others = f" So were {len(rose) - 1} more." if len(rose) > 1 else ""
+        others = f" {len(rose) - 1} more were high then, too." if len(rose) > 1 else ""
         over = (
             f"over the whole run it rose with {100 * first.effect:.0f} % of the {self.loss}, more than by chance"
             if first.found
             else "over the whole run it did not rise with the loss more than by chance"
         )
-        return f"{first.words} was as high in {_percent(first.p_then)} of stretches of this length; {over}.{others}"
+        return f"{first.words}: as high in {_percent(first.p_then)} of stretches of this length; {over}.{others}"
 
     def to_json(self) -> dict[str, Any]:
         """The document of `crosswind lookup --json` and of the API."""

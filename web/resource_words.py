@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from crosswind.db import resources
 from crosswind.db.resources import PLACED
 
-__all__ = ["kind_words", "on_resource", "resource_words"]
+__all__ = ["kind_words", "on_resource", "resource_words", "the_resource"]
 
 _TITLES = {
     "fs:net": "network file systems",
@@ -50,6 +50,10 @@ def kind_words(kind: str, places: Sequence[str]) -> str:
 def on_resource(resource: str) -> str:
     """Where a load was, behind its name: `on n1`, `on the local disk of n1`, `on network file systems`."""
     kind, _, place = resource.partition("@")
-    if place and kind in _WHOLE_NODE:
-        return f"on {place}"
-    return f"on {'' if kind in _PLURAL or kind not in _TITLES else 'the '}{resource_words(resource)}"
+    return f"on {place}" if place and kind in _WHOLE_NODE else f"on {the_resource(resource)}"
+
+
+def the_resource(resource: str) -> str:
+    """In a sentence: `the network`, `network file systems`."""
+    kind = resource.partition("@")[0]
+    return f"{'' if kind in _PLURAL or kind not in _TITLES else 'the '}{resource_words(resource)}"

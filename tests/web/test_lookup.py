@@ -75,7 +75,7 @@ def test_a_stretch_that_is_most_of_the_run_gets_the_list_of_the_run(neighbours: 
     assert found["sentence"].endswith(whole["sentence"])
     text = neighbours.get(f"/jobs/1/lookup?{query}").text
     assert "What rose when it lost time" in text
-    assert "As high in" not in text
+    assert "As high in stretches" not in text
     assert "Whole run" in text
     assert neighbours.get(f"/jobs/1/lookup.json?{STRETCH}").json["compared"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crosswind.db.resources import FEEDS, Place, resource_names
-from crosswind.web.resource_words import kind_words, on_resource, resource_words
+from crosswind.web.resource_words import kind_words, on_resource, resource_words, the_resource
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,11 @@ def test_no_kind_is_shown_as_it_is_stored(kind: str) -> None:
     (name,) = resource_names(kind, ["n1"], Place({"n1": "leaf1"}, "batch"))
     assert resource_words(name) != name
     assert "@" not in resource_words(name) + on_resource(name)
+
+
+def test_in_a_sentence() -> None:
+    assert (the_resource("net"), the_resource("fs:net")) == ("the network", "network file systems")
+    assert the_resource("cpu@n1") == "the processors of n1"
 
 
 def test_many_places() -> None:

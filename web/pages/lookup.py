@@ -196,7 +196,8 @@ def _range(wanted: dict[str, Any]) -> RangeLookup:
     if wanted["from_"] is None or wanted["to"] is None:
         span = bulk.time_span(conn)
         end_ns = span.end_ns if span else time.time_ns()
-        wanted["from_"], wanted["to"] = (end_ns - _HOUR_NS) // 10**6, -(-end_ns // 10**6)
+        begin_ns = max(end_ns - _HOUR_NS, span.start_ns) if span else end_ns - _HOUR_NS
+        wanted["from_"], wanted["to"] = begin_ns // 10**6, -(-end_ns // 10**6)
     start_ns, end_ns = wanted["from_"] * 10**6, wanted["to"] * 10**6
     if not start_ns < end_ns <= start_ns + MAX_RANGE_NS:
         abort(400, description="A range ends after it begins, and within a day.")

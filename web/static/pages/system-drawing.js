@@ -1,5 +1,7 @@
 // What the page of the system draws with: the scale of colours, ticks of time, and the plots below the grid.
 
+import { element } from "../plots/headings.js";
+
 const STOPS = {
   // From little to much; each set reads without telling red from green, and rises evenly in lightness.
   light: ["#e4ebef", "#c7e3c4", "#7fcdbb", "#41b6c4", "#1d7fb5", "#24509b", "#0c2c6e"],
@@ -49,27 +51,10 @@ export class Scale {
   }
 }
 
-export function element(name, className, text) {
-  const made = document.createElement(name);
-  if (className) {
-    made.className = className;
-  }
-  if (text) {
-    made.textContent = text;
-  }
-  return made;
-}
-
-/** A time in UTC, with its day where asked for. */
-export function clockText(ms, withDay = false) {
-  const text = new Date(ms).toISOString();
-  return withDay ? `${text.slice(0, 10)} ${text.slice(11, 19)}` : text.slice(11, 19);
-}
-
-/** Ticks at round times, at most ten. */
-export function timeTicks(from, to) {
+/** Ticks at round times, at most so many. */
+export function timeTicks(from, to, most) {
   const steps = [5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400].map((s) => s * 1000);
-  const step = steps.find((length) => (to - from) / length <= 10) || 86_400_000;
+  const step = steps.find((length) => (to - from) / length <= most) || 86_400_000;
   const ticks = [];
   for (let ms = Math.ceil(from / step) * step; ms < to; ms += step) {
     const text = new Date(ms).toISOString();

@@ -1,11 +1,14 @@
 // The grid of nodes by time, and what all jobs did on shared resources below it, on one time axis. Everything is drawn
 // on canvases from one answer of the server; the address keeps the time and the nodes that are shown.
 
-import { Panel, Scale, clockText, element, timeTicks } from "./system-drawing.js";
+import { interval } from "../plots/formats.js";
+import { element } from "../plots/headings.js";
+import { Panel, Scale, timeTicks } from "./system-drawing.js";
 
 const LEFT = 118; // pixels beside the plots
 const RIGHT = 14;
 const AXIS = 22;
+const TICK = 64; // between two ticks of time at least
 const LEAST_ROW = 3; // pixels of a row
 const LARGEST = 460; // pixels of the grid
 const holder = document.querySelector("[data-grid]");
@@ -180,7 +183,7 @@ function drawAxes(context) {
   }
   context.textBaseline = "alphabetic";
   context.textAlign = "center";
-  for (const { ms, label } of timeTicks(data.from, data.to)) {
+  for (const { ms, label } of timeTicks(data.from, data.to, Math.min(10, (width - LEFT - RIGHT) / TICK))) {
     const x = xOf(ms);
     context.fillRect(x, height, 1, 4);
     context.fillText(label, Math.min(Math.max(x, LEFT + 20), width - 30), height + 16);
@@ -200,6 +203,8 @@ function showScale(scale) {
 }
 
 // --- reading ---------------------------------------------------------------------------------------------
+
+const second = (ms) => 1000 * Math.round(ms / 1000);
 
 function digits(value) {
   return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(2)));
@@ -226,7 +231,7 @@ function read() {
   const value = shade === 0 ? "nothing ran" : shade === 255 ? `≥ ${digits(data.metric.top)} ${data.metric.unit}` : `≈ ${digits(((shade - 1) / 254) * data.metric.top)} ${data.metric.unit}`;
   const job = jobAt(cursor);
   const who = job ? ` · job ${job.name} of ${job.user}: ${job.command}, ${job.nodes} node${job.nodes === 1 ? "" : "s"}` : "";
-  readout.textContent = `${clockText(begin, true)} – ${clockText(begin + width)} UTC · ${data.rows[cursor.row]} · ${value}${who}`;
+  readout.textContent = `${interval(second(begin), second(begin + width))} · ${data.rows[cursor.row]} · ${value}${who}`;
 }
 
 function moveTo(next) {
