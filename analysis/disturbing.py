@@ -38,6 +38,7 @@ def rank_disturbing(
     movers: Movers,
     losses: Losses,
     traffic: NDArray[np.float64],
+    shown: NDArray[np.bool_],
     first_slice: int,
     slice_ns: int,
     *,
@@ -46,22 +47,22 @@ def rank_disturbing(
 ) -> list[Disturbing]:
     """The jobs beside which others lost time, the largest score first, at most `most`.
 
-    traffic: bytes of all jobs, [slice] from first_slice on. least_others: jobs beside which fewer others lost time are
-    left out, so that no single other job can be recognised.
+    traffic: bytes of all jobs, [slice] from first_slice on. shown: [slice], those that count. least_others: jobs beside
+    which fewer others lost time are left out, so that no single other job can be recognised.
     """
     if not movers.key.size:
         return []
     edges = np.arange(traffic.size + 1, dtype=np.float64) + first_slice
     begin, end = movers.start_ns / slice_ns, movers.end_ns / slice_ns
-    inside = np.clip(np.minimum(end, edges[-1]) - np.maximum(begin, edges[0]), 0, None)
+    inside = _between(shown.astype(np.float64), edges, begin, end)
     moved = movers.moved_bytes * inside / np.maximum(end - begin, 1e-9)  # as if evenly over its run
-    share = np.clip(moved / np.maximum(_between(traffic, edges, begin, end), 1), 0, 1)
+    share = np.clip(moved / np.maximum(_between(traffic * shown, edges, begin, end), 1), 0, 1)
     order = np.argsort(losses.key)
     at = np.searchsorted(losses.key[order], movers.key)
     own_row = order[np.minimum(at, order.size - 1)] if order.size else np.zeros(at.shape, dtype=np.int64)
     is_own = losses.key[own_row] == movers.key if order.size else np.zeros(at.shape, dtype=np.bool_)
     own_ns = np.where(is_own, losses.of_job_ns[own_row], 0) if order.size else np.zeros(at.shape)
-    lost_s = np.clip(_between(losses.per_slice_ns, edges, begin, end) - own_ns, 0, None) / 1e9
+    lost_s = np.clip(_between(losses.per_slice_ns * shown, edges, begin, end) - own_ns, 0, None) / 1e9
     others = _overlapping(losses, movers) - is_own
     score = np.where(others >= least_others, share * lost_s, 0)
     best = np.argsort(-score, kind="stable")[:most]

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import ColumnElement, Connection, func, not_, or_, select
 
 from crosswind.db import schema
 from crosswind.db.batch_schema import batch_job, batch_step
+from crosswind.db.crowd import Run
+from crosswind.db.job_entries import batch_scope
+from crosswind.db.scope import JobScope
 
-__all__ = ["MAX_RUNS", "Allocations", "read_allocations"]
+__all__ = ["MAX_RUNS", "Allocations", "read_allocations", "runs_outside"]
 
 MAX_RUNS = 50_000  # of the batch system that one answer looks at
 
@@ -38,7 +41,7 @@ def read_allocations(conn: Connection, cluster: str, start_ns: int, end_ns: int)
     known goes on until end_ns.
     """
     b, j = batch_job.c, schema.job.c
-    inside = (b.cluster == cluster, b.start_ns < end_ns, or_(b.end_ns.is_(None), b.end_ns > start_ns))
+    inside = _inside(cluster, start_ns, end_ns)
     runs = (
         select(b.start_ns, func.coalesce(b.end_ns, end_ns), func.json_array_length(b.hosts))
         .where(*inside)
@@ -60,3 +63,21 @@ def read_allocations(conn: Connection, cluster: str, start_ns: int, end_ns: int)
     begin_ns, run_end_ns, nodes = every[:MAX_RUNS].T
     first_ns, last_ns, most_nodes = profiled[:MAX_RUNS].T
     return Allocations(begin_ns, run_end_ns, nodes, first_ns, last_ns, most_nodes, complete=len(every) <= MAX_RUNS)
+
+
+def runs_outside(conn: Connection, cluster: str, start_ns: int, end_ns: int, scope: JobScope) -> list[Run]:
+    """Of the same runs those that are out of scope: by what the batch system says of them, and by their steps."""
+    b, j = batch_job.c, schema.job.c
+    seen = select(batch_step.c.batch_key).join(schema.job, j.key == batch_step.c.job_key).where(scope.condition())
+    query = (
+        select(b.cluster, b.job_id, b.uid, b.start_ns, func.coalesce(b.end_ns, end_ns))
+        .where(*_inside(cluster, start_ns, end_ns), not_(batch_scope(scope)), b.key.not_in(seen))
+        .order_by(b.start_ns)
+        .limit(MAX_RUNS)
+    )
+    return [Run(*row) for row in conn.execute(query)]
+
+
+def _inside(cluster: str, start_ns: int, end_ns: int) -> tuple[ColumnElement[bool], ...]:
+    b = batch_job.c
+    return b.cluster == cluster, b.start_ns < end_ns, or_(b.end_ns.is_(None), b.end_ns > start_ns)

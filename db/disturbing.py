@@ -13,10 +13,10 @@ from crosswind.db.resources import FEEDS
 from crosswind.db.schema import job, job_sums, lost_time
 from crosswind.db.scope import JobScope
 
-__all__ = ["Losses", "Movers", "read_losses", "read_movers", "read_traffic"]
+__all__ = ["RESOURCE", "Losses", "Movers", "read_losses", "read_movers", "read_traffic"]
 
-_RESOURCE = "fs:net"
-_BYTES = tuple(name for name in FEEDS[_RESOURCE] if name.endswith("_bytes"))
+RESOURCE = "fs:net"
+_BYTES = tuple(name for name in FEEDS[RESOURCE] if name.endswith("_bytes"))
 
 
 @dataclass(frozen=True)
@@ -81,5 +81,5 @@ def read_losses(conn: Connection, first_slice: int, n_slices: int, slice_ns: int
 
 def read_traffic(conn: Connection, first_slice: int, n_slices: int, slice_ns: int) -> NDArray[np.float64]:
     """Bytes that all jobs together moved on network file systems, [slice]."""
-    sums = queries.get_background_sum(conn, [_RESOURCE], _BYTES, first_slice, n_slices, slice_ns)
+    sums = queries.get_background_sum(conn, [RESOURCE], _BYTES, first_slice, n_slices, slice_ns)
     return np.sum([values.astype(np.float64) for values in sums.values()], axis=0)

@@ -29,6 +29,7 @@ __all__ = [
     "BlockKey",
     "Frame",
     "JobRow",
+    "count_segment_cells",
     "find_jobs",
     "get_background",
     "get_background_sum",
@@ -121,6 +122,14 @@ def get_segments(conn: Connection, job_key: int) -> SegmentTable | None:
     """A job's segments, or None where it has none."""
     blob = conn.execute(select(schema.segments.c.data).where(schema.segments.c.job_key == job_key)).scalar_one_or_none()
     return None if blob is None else codec.decode_segments(blob)
+
+
+def count_segment_cells(conn: Connection, job_key: int) -> int:
+    """How many cells (segments times ranks) a job's segments have, 0 where it has none: what get_segments unpacks."""
+    s = schema.segments.c
+    query = select(func.substr(s.data, 1, codec.SEGMENT_HEAD)).where(s.job_key == job_key)
+    head = conn.execute(query).scalar_one_or_none()
+    return 0 if head is None else codec.segment_cells(bytes(head))
 
 
 def get_functions(conn: Connection, job_key: int) -> dict[str, NDArray[np.int64]]:

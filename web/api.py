@@ -11,7 +11,7 @@ from flask.views import MethodView
 from flask_smorest import Api
 from numpy.typing import NDArray
 
-from crosswind.analysis import available
+from crosswind.analysis import SERIES
 from crosswind.analysis.timeline import resample
 from crosswind.db import details
 from crosswind.db.job_list import list_jobs
@@ -21,7 +21,7 @@ from crosswind.web import api_series, schemas
 from crosswind.web.database import connection
 from crosswind.web.identity import viewer
 from crosswind.web.identity.privacy import withheld_words
-from crosswind.web.jobdata import read_background, read_frames, read_loss
+from crosswind.web.jobdata import read_background, read_loss, read_series
 from crosswind.web.joblist import filters_of
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.plots import resource_lines
@@ -101,7 +101,7 @@ class Timeline(MethodView):
         """The job's rates per slice, and when it lost time."""
         conn = connection()
         job = job_or_404(conn, key)
-        data, loss, most = read_frames(conn, job), read_loss(conn, job), arguments["max_points"]
+        found, loss, most = read_series(conn, job), read_loss(conn, job), arguments["max_points"]
         series = [
             {
                 "name": each.name,
@@ -109,9 +109,10 @@ class Timeline(MethodView):
                 "panel": each.panel,
                 "unit": each.unit,
                 "metrics": each.metrics,
-                **_points(data.series(each, job.slice_ns), most),
+                **_points(found[each.name].total, most),
             }
-            for each in available(data.frames)
+            for each in SERIES
+            if each.name in found
         ]
         lost = None if loss.per_slice_s is None else _sums(loss.per_slice_s, most)
         return _axis(job, most) | {"series": series, "lost_s": lost, "lost_unknown_because": loss.why_not}
@@ -147,7 +148,7 @@ class Background(MethodView):
         """What all other jobs did, slice by slice, on the resources that this job used."""
         conn = connection()
         job, most = job_or_404(conn, key), arguments["max_points"]
-        backgrounds = read_background(conn, job, read_frames(conn, job))
+        backgrounds = read_background(conn, job)
         series = [
             {
                 "resource": background.kind,

@@ -17,7 +17,7 @@ from crosswind.web import schemas
 from crosswind.web.database import connection
 from crosswind.web.identity import viewer
 from crosswind.web.identity.privacy import withheld_slices
-from crosswind.web.jobdata import Background, read_background, read_frames, read_series
+from crosswind.web.jobdata import Background, read_background, read_series
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.plots import resource_lines
 from crosswind.web.rest import ApiBlueprint
@@ -86,10 +86,9 @@ class OfBackground(MethodView):
         conn = connection()
         job = job_or_404(conn, arguments["job"])
         first, n = _slices_of(job, arguments)
-        for background in read_background(conn, job, read_frames(conn, job)):
-            if background.kind == arguments["resource"]:
-                others = _others(background, arguments["name"], job.slice_ns)[first : first + n]
-                return _points(others, job.first_slice + first, job.slice_ns, arguments["max_points"])
+        for background in read_background(conn, job, kinds=(arguments["resource"],)):
+            others = _others(background, arguments["name"], job.slice_ns)[first : first + n]
+            return _points(others, job.first_slice + first, job.slice_ns, arguments["max_points"])
         return []
 
 

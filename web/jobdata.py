@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from crosswind.analysis import SERIES, Reduction, Series, job_series
-from crosswind.analysis.series_bands import VERSION, SeriesBands, series_bands, workers_of, zero_row
+from crosswind.analysis import SERIES
+from crosswind.analysis.series_bands import VERSION, SeriesBands, series_bands, zero_row
 from crosswind.analysis.timeline import WHOLE, Cut
 from crosswind.db import DatabaseError, details, queries, resources, topology
 from crosswind.db.evaluation import LostTime
+from crosswind.db.frames import each_frame
 from crosswind.db.queries import JobRow
 from crosswind.web.identity.privacy import withheld_slices
 
 __all__ = [
-    "Background", "JobFrames", "Loss", "SeriesBands", "read_background", "read_frames", "read_loss", "read_series",
+    "Background", "JobFrames", "Loss", "SeriesBands", "parts_of", "read_background", "read_frames", "read_loss",
+    "read_series",
 ]  # fmt: skip
 
 _NO_SEGMENTS = (
@@ -27,6 +29,7 @@ _NO_SEGMENTS = (
 )
 _NOT_STORED = "When time was lost is not stored with this job: crosswind collect --estimate-again finds it."
 _DAMAGED = "What is stored of lost time is damaged: crosswind collect --estimate-again finds it anew."
+MOST_VALUES = 8 << 20  # of frames in memory at once: 64 MB
 _SERIES_METRICS = tuple(dict.fromkeys(metric for series in SERIES for metric in series.metrics))
 
 
@@ -41,19 +44,6 @@ class JobFrames:
     hosts: tuple[str, ...]
     ranks: NDArray[np.bool_]
     cut: Cut = WHOLE
-
-    @property
-    def workers(self) -> JobFrames:
-        """The ranks alone, without the launcher beside them; everything where there are no ranks."""
-        rows = workers_of(self.ranks)
-        hosts = tuple(host for host, kept in zip(self.hosts, rows, strict=True) if kept)
-        frames = {name: values[rows] for name, values in self.frames.items()}
-        return JobFrames(frames, self.covered_ns[rows], hosts, self.ranks[rows], self.cut)
-
-    def series(self, series: Series, slice_ns: int) -> NDArray[np.float64]:
-        """A series of the whole job, [slice], in its unit: shares are of the workers, totals of all processes."""
-        rows = self.workers if series.reduction is Reduction.SHARE else self
-        return job_series(series, rows.frames, rows.covered_ns, slice_ns, self.cut)
 
 
 @dataclass(frozen=True)
@@ -117,32 +107,47 @@ def read_series(
     if stored is not None:
         return {s.name: SeriesBands(*stored.values[s.name]) for s in wanted if s.name in stored.alive}
     metrics = {metric for series in wanted for metric in series.metrics}
-    data = read_frames(conn, job, metrics, first=first, n=n)
-    return {
-        series.name: series_bands(series, data.frames, data.covered_ns, data.ranks, job.slice_ns, data.cut)
-        for series in wanted
-        if not data.frames.keys().isdisjoint(series.metrics)
-    }
+    found: dict[str, list[SeriesBands]] = {}
+    for at, length in parts_of(job, first, n, len(metrics)):
+        data = read_frames(conn, job, metrics, first=at, n=length)
+        for series in wanted:
+            if not data.frames.keys().isdisjoint(series.metrics):
+                bands = series_bands(series, data.frames, data.covered_ns, data.ranks, job.slice_ns, data.cut)
+                found.setdefault(series.name, []).append(bands)
+    return {name: _joined(bands) for name, bands in found.items()}
+
+
+def _joined(parts: Sequence[SeriesBands]) -> SeriesBands:
+    """Parts of a series, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return SeriesBands(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(SeriesBands)))
+
+
+def parts_of(job: JobRow, first: int, n: int | None, n_metrics: int, multiple: int = 1) -> Iterator[tuple[int, int]]:
+    """Slices of a job, counted from its first, in parts of which so many metrics fit into memory: first and number.
+    multiple: of which the number is one, but for the last part. No slices are one part.
+    """
+    begin, end = queries.slice_range(job.n_slices, first, n)
+    most = MOST_VALUES // max(job.n_processes * n_metrics, 1)
+    width = max(most // multiple, 1) * multiple
+    for at in range(begin, max(end, begin + 1), width):
+        yield at, min(width, end - at)
 
 
 def read_background(
-    conn: Connection,
-    job: JobRow,
-    own: JobFrames | None = None,
-    *,
-    kinds: Collection[str] = tuple(resources.FEEDS),
+    conn: Connection, job: JobRow, *, kinds: Collection[str] = tuple(resources.FEEDS)
 ) -> list[Background]:
     """The background of every kind of resource that the job used, over the job's slices. None of a job whose slices
-    were pruned: its own share, which is in the sums, is not known any more. own: the job's frames, where they are
-    there; without them its stored sums are read. kinds: of resources, those to read.
+    were pruned: its own share, which is in the sums, is not known any more. kinds: of resources, those to read.
     """
     if not job.detail:
         return []
     used: dict[str, list[str]] = {kind: [] for kind in resources.FEEDS}
     for name in queries.resources_of_job(conn, job.key):
         used[resources.split(name)[0]].append(name)
-    hosts = own.hosts if own else tuple(process.host for process in queries.get_processes(conn, job.key))
-    beside = _Beside(conn, job, own, hosts, topology.place_of_job(conn, job.key, hosts))
+    hosts = tuple(process.host for process in queries.get_processes(conn, job.key))
+    beside = _Beside(conn, job, hosts, topology.place_of_job(conn, job.key, hosts))
     return [beside.background(kind, names) for kind, names in used.items() if names and kind in kinds]
 
 
@@ -161,11 +166,10 @@ def read_loss(conn: Connection, job: JobRow) -> Loss:
 
 @dataclass(frozen=True)
 class _Beside:
-    """Reads the background beside one job. own: its frames, where they are there; hosts: of each process."""
+    """Reads the background beside one job. hosts: of each process."""
 
     conn: Connection
     job: JobRow
-    own: JobFrames | None
     hosts: tuple[str, ...]
     place: resources.Place
 
@@ -197,10 +201,10 @@ class _Beside:
         """What the processes of these rows did, metric -> int64 [slice]. No process uses two resources of a kind, so
         this is the job's share of all of them together.
         """
-        whole = self.own is None and rows.size == len(self.hosts)
+        whole = rows.size == len(self.hosts)
         sums = queries.get_sums(self.conn, self.job.key, metrics) if whole else None
-        if sums is None:
-            frames = (self.own or read_frames(self.conn, self.job, metrics)).frames
-            sums = {metric: values[rows].sum(axis=0, dtype=np.int64) for metric, values in frames.items()}
+        if sums is None:  # one metric at a time in memory
+            frames = each_frame(self.conn, self.job.key, metrics)
+            sums = {metric: values[rows].sum(axis=0, dtype=np.int64) for metric, values in frames}
         none = np.zeros(self.job.n_slices, dtype=np.int64)
         return {metric: sums.get(metric, none) for metric in metrics}

@@ -18,6 +18,7 @@ from crosswind.db.batch import STATES
 from crosswind.db.job_list import ORDERS, SHOWN, JobFilters
 from crosswind.db.sums import SUSPICIOUS_RATES
 from crosswind.web.identity import Viewer, settings
+from crosswind.web.identity.privacy import withheld_slices
 
 __all__ = [
     "CLASSES", "STEP_STATES", "DisturbingJobs", "JobFilterArguments", "Moment", "filters_of", "most_disturbing",
@@ -33,7 +34,7 @@ CLASSES: dict[str, JobFilters] = {
 }
 WEEK_NS = 7 * 86400 * 10**9
 _DISTURBING_SLICE_NS = 4_000_000_000
-_LATEST_MS = 253402300799000  # the end of the year 9999
+_LATEST_MS = 1 << 43  # the year 2248: in nanoseconds it fits into 64 bits
 _UNITS_S = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _UNITS_B = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
 
@@ -42,18 +43,19 @@ class Moment(fields.Field):
     """A time in UTC: milliseconds since 1970, or as a form writes it, 2026-03-01T12:00. Becomes milliseconds."""
 
     def __init__(self, *, metadata: Mapping[str, str] | None = None, **kwargs: Any) -> None:  # noqa: ANN401
-        described = {"type": "string", "pattern": "^[0-9]{1,13}$", "description": "UTC, ms"}
+        described = {"type": "string", "pattern": "^[0-7]?[0-9]{1,12}$", "description": "UTC, ms"}
         super().__init__(metadata=described | dict(metadata or {}), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:  # noqa: ANN401
-        text = str(value)
-        if re.fullmatch(r"[0-9]{1,15}", text) and int(text) <= _LATEST_MS:
-            return int(text)
+        text = str(value)[:40]
         try:
-            moment = datetime.fromisoformat(text)
-            return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
+            at = None if re.fullmatch(r"[0-9]{1,15}", text) else datetime.fromisoformat(text)
+            moment = int(text) if at is None else int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
         except (ValueError, OverflowError):
             raise ValidationError("write 2026-03-01T12:00 (UTC) or milliseconds since 1970.") from None
+        if not 0 <= moment <= _LATEST_MS:
+            raise ValidationError("write a time between 1970 and 2248.")
+        return moment
 
 
 class Quantity(fields.Field):
@@ -167,10 +169,12 @@ def most_disturbing(conn: Connection, newest_ns: int, wanted: Mapping[str, Any],
     begin_ns = max(end_ns - WEEK_NS, wanted.get("since", 0) * 10**6, 0)
     length = _DISTURBING_SLICE_NS
     first, last = begin_ns // length, -(-max(end_ns, begin_ns + 1) // length)
+    hidden = withheld_slices(conn, [disturbing.RESOURCE], first, last - first, length)
     ranked = rank_disturbing(
         disturbing.read_movers(conn, begin_ns, end_ns, viewer.scope),
         disturbing.read_losses(conn, first, last - first, length),
         disturbing.read_traffic(conn, first, last - first, length),
+        ~hidden,
         first,
         length,
         least_others=1 if viewer.names_others else settings().privacy.background_jobs,

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from crosswind.analysis.lookup import (
+    PROGRESS,
     Load,
     NodeLoad,
     Role,
     Suspect,
     Suspicion,
     metrics_of_loads,
-    metrics_of_progress,
     progress_loss,
     rank_suspects,
     rises,
     suspects_of,
 )
 from crosswind.db import resources
+from crosswind.db.crowd import Run
 from crosswind.db.loads import JobLoad, keys_in_scope, loads_beside, running_in
 from crosswind.db.queries import JobRow
 from crosswind.db.scope import JobScope
-from crosswind.web.jobdata import read_frames, read_loss
+from crosswind.web.jobdata import read_loss, read_series
 from crosswind.web.lookup_answer import Line, Lookup, is_most_of
-from crosswind.web.lookup_nodes import read_node_suspects
+from crosswind.web.lookup_nodes import SERVERS_OF, read_node_suspects, watched_hosts
 
 __all__ = ["MAX_LINES", "Sight", "read_lookup", "read_victim_loss"]
 
@@ -40,18 +42,23 @@ _NOT_READ = "The jobs beside this one could not be read: their slices were prune
 _TOO_FEW = "The jobs beside this one shared too few slices with it to tell chance from cause."
 
 Floats = NDArray[np.float64]
-Withheld = Callable[[Sequence[str], int, int, int], NDArray[np.bool_]]
+Flags = NDArray[np.bool_]
+What = TypeVar("What")
+Withheld = Callable[[What, int, int, int], Flags]  # of what in which slices: the first, their number and length
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What whoever asks may see. scope: whose jobs have a name. withheld: in which slices the sum over the others on
-    these resources is not shown, by the first slice, their number and length: bool [slice]; None: in none.
-    least: the number of jobs of others is not told below it.
+    """What whoever asks may see. scope: whose jobs have a name. In which slices, bool [slice], something is not shown:
+    of_sums of the sum over all others on these resources, of_nodes of what was seen of these nodes, of_runs of the sum
+    over these runs, none of which is in scope; None: all is shown. least: the number of jobs of others is not told
+    below it.
     """
 
     scope: JobScope = JobScope.EVERYTHING
-    withheld: Withheld | None = None
+    of_sums: Withheld[Sequence[str]] | None = None
+    of_nodes: Withheld[Sequence[str]] | None = None
+    of_runs: Withheld[Sequence[Run]] | None = None
     least: int = 0
 
 
@@ -87,14 +94,15 @@ def read_lookup(
     if loss is None:
         return Lookup(loss_name, None, (), 0, 0, True, why_not, window, resource, ())
     beside = loads_beside(conn, job, metrics_of_loads())
-    suspects: _Suspects = [*_of_jobs(job, beside.loads), *_together(job, beside.loads), *_of_nodes(conn, job)]
+    of_jobs = list(_of_jobs(job, beside.loads))
+    suspects: _Suspects = [*of_jobs, *_together(of_jobs), *_of_nodes(conn, job)]
     names = tuple(dict.fromkeys(s.resource for s in suspects))
     suspects = [s for s in suspects if resource in (None, s.resource)]
     ranking = rank_suspects(loss, suspects)
-    lines = [_line(suspicion, job.slice_ns) for suspicion in ranking.lines]
+    lines = _as_seen(conn, job, [_line(suspicion, job.slice_ns) for suspicion in ranking.lines], of_jobs, sight)
     if window is not None and not is_most_of(window, loss):
         lines = _by_stretch(lines, window)
-    lines = _as_seen(conn, job, lines[:MAX_LINES], sight)
+    lines = lines[:MAX_LINES]
     why_not = _why_no_lines(lines, suspects, beside.left_out)
     tested = len(ranking.lines)
     return Lookup(
@@ -108,8 +116,8 @@ def read_victim_loss(conn: Connection, job: JobRow) -> tuple[str, Floats | None,
     if stored.per_slice_s is not None and (job.estimate or {}).get("interference_pct") is not None:
         lost = stored.per_slice_s if stored.per_slice_s.any() else None
         return "lost time", lost, _NOTHING_LOST
-    data = read_frames(conn, job, metrics_of_progress())
-    found = progress_loss(data.frames, data.covered_ns, job.slice_ns) if job.n_slices else None
+    series = read_series(conn, job, names=PROGRESS) if job.n_slices else {}
+    found = progress_loss({name: bands.total for name, bands in series.items()})
     return (f"fall in {found[0]}", found[1], "") if found else ("progress", None, _NO_PROGRESS)
 
 
@@ -121,11 +129,11 @@ def _of_jobs(job: JobRow, loads: Sequence[JobLoad]) -> Iterator[Suspect[_Source]
             yield Suspect(_Source("job", suspect.key[1], load.job), load.resource, suspect.load)
 
 
-def _together(job: JobRow, loads: Sequence[JobLoad]) -> Iterator[Suspect[_Source]]:
+def _together(of_jobs: _Suspects) -> Iterator[Suspect[_Source]]:
     """What they did on each resource all together, where there were several."""
     sums: dict[tuple[str, Load], Floats] = {}
     jobs: dict[tuple[str, Load], int] = {}
-    for suspect in _of_jobs(job, loads):
+    for suspect in of_jobs:
         told_by = suspect.key.told_by
         assert isinstance(told_by, Load)  # noqa: S101  (of jobs they all are)
         at = (suspect.resource, told_by)
@@ -170,33 +178,81 @@ def _per_second(told_by: Load | NodeLoad, slice_ns: int) -> float:
     return 1 / slice_ns if told_by.unit in ("share", "processors") else 1e9 / slice_ns
 
 
-def _by_stretch(lines: list[Line], window: tuple[int, int]) -> list[Line]:
-    """What was higher in a stretch than at other times first: of those findings of the whole run, then the rest."""
-    if not lines:
-        return lines
-    rise = rises(np.array([line.values for line in lines]), *window)
-    said = [
-        replace(line, during=float(rise.during[i]), usual=float(rise.usual[i]), p_then=float(rise.p[i]))
-        for i, line in enumerate(lines)
-        if not np.isnan(rise.p[i])
-    ]
-    return sorted(said, key=lambda line: (not line.rose, not line.found, line.role.value, line.p_then, -line.effect))
-
-
-def _as_seen(conn: Connection, job: JobRow, lines: Sequence[Line], sight: Sight) -> list[Line]:
+def _as_seen(conn: Connection, job: JobRow, lines: Sequence[Line], of_jobs: _Suspects, sight: Sight) -> list[Line]:
     """The lines without what must not be seen: no name and no course of a job out of scope, no sum of too few."""
-    known = keys_in_scope(conn, sight.scope, {line.job.key for line in lines if line.job})
+    beside = {suspect.key.job.key: suspect.key.job for suspect in of_jobs if suspect.key.job}
+    known = keys_in_scope(conn, sight.scope, beside.keys())
+    runs: dict[tuple[str, str], list[Run]] = {}
+    for suspect in of_jobs:
+        if (other := suspect.key.job) is not None and other.key not in known:
+            run = Run(other.cluster, other.job_id, other.uid, other.start_ns, other.end_ns)
+            runs.setdefault((suspect.resource, suspect.key.told_by.title), []).append(run)
+    gaps = _Gaps(job, sight, runs)
     seen = []
     for line in lines:
-        if line.kind == "job" and line.job and line.job.key not in known:
-            seen.append(replace(line, kind="hidden", job=None, values=None, during=None, usual=None))
-        elif line.kind == "together" and line.values is not None and sight.withheld is not None:
-            hidden = sight.withheld([line.resource], job.first_slice, job.n_slices, job.slice_ns)
-            during, usual = (None, None) if hidden.any() else (line.during, line.usual)
-            seen.append(replace(line, values=np.where(hidden, np.nan, line.values), during=during, usual=usual))
+        if line.job is not None:
+            seen.append(line if line.job.key in known else replace(line, kind="hidden", job=None, values=None))
+        elif line.values is not None and (hidden := gaps.of_line(line)).any():
+            seen.append(replace(line, values=np.where(hidden, np.nan, line.values), has_gaps=True))
         else:
             seen.append(line)
     return seen
+
+
+class _Gaps:
+    """In which slices the lines that are of no single job are not shown. runs: out of scope, behind each sum."""
+
+    def __init__(self, job: JobRow, sight: Sight, runs: Mapping[tuple[str, str], Sequence[Run]]) -> None:
+        self._job, self._sight, self._runs = job, sight, runs
+        self._known: dict[tuple[str, ...], Flags] = {}
+
+    def of_line(self, line: Line) -> Flags:
+        """bool [slice]."""
+        if line.kind == "node":
+            return self._once(self._sight.of_nodes, tuple(watched_hosts(self._job)))
+        used = self._once(self._sight.of_sums, (line.resource.removeprefix(SERVERS_OF),))
+        if line.kind != "together":
+            return used
+        # Fewer than used the resource: some could not be read, others never met this job there.
+        return used | self._asked(self._sight.of_runs, self._runs.get((line.resource, line.load), ()))
+
+    def _once(self, withheld: Withheld[Sequence[str]] | None, names: tuple[str, ...]) -> Flags:
+        """Several lines are of one resource."""
+        if names not in self._known:
+            self._known[names] = self._asked(withheld, names)
+        return self._known[names]
+
+    def _asked(self, withheld: Withheld[What] | None, what: What) -> Flags:
+        job = self._job
+        if withheld is None:
+            return np.zeros(job.n_slices, dtype=np.bool_)
+        return withheld(what, job.first_slice, job.n_slices, job.slice_ns)
+
+
+def _by_stretch(lines: list[Line], window: tuple[int, int]) -> list[Line]:
+    """What was higher in a stretch than at other times first: of those findings of the whole run, then the rest.
+
+    Of what has no course, or one with gaps, nothing is told of a stretch: asked about one slice after the other, how
+    high each was would be the course.
+    """
+    drawn = [i for i, line in enumerate(lines) if line.values is not None and not line.has_gaps]
+    if not drawn:
+        return lines
+    rise = rises(np.array([lines[i].values for i in drawn]), *window)
+    told = dict(zip(drawn, zip(rise.during, rise.usual, rise.p, strict=True), strict=True))
+    said = []
+    for i, line in enumerate(lines):
+        if i not in told:
+            said.append(line)
+        elif not np.isnan(told[i][2]):
+            during, usual, p_then = map(float, told[i])
+            said.append(replace(line, during=during, usual=usual, p_then=p_then))
+    return sorted(said, key=_place_in_stretch)
+
+
+def _place_in_stretch(line: Line) -> tuple[bool, bool, int, float, float]:
+    rarity = 2.0 if line.p_then is None else line.p_then
+    return not line.rose, not line.found, line.role.value, rarity, -line.effect
 
 
 def _why_no_lines(lines: Sequence[Line], suspects: Sequence[object], left_out: int) -> str:

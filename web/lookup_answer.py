@@ -28,8 +28,8 @@ class Line:
 
     kind: job, hidden (a job whose name whoever asks may not know), together (all other jobs), node, server. effect:
     share of the loss that goes with it; lag_s: by which the loss follows it. values: [slice], in `unit`, NaN where
-    unknown or withheld; None: not shown. Of a stretch: during, usual in `unit`; p_then: the share of other stretches
-    that are as high.
+    unknown or withheld; None: not shown. has_gaps: whether any of it is withheld. Of a stretch, None where it is not
+    told: during, usual in `unit`; p_then: the share of other stretches that are as high.
     """
 
     kind: str
@@ -45,6 +45,7 @@ class Line:
     p: float
     q: float
     values: Floats | None = None
+    has_gaps: bool = False
     during: float | None = None
     usual: float | None = None
     p_then: float | None = None
@@ -82,7 +83,7 @@ class Line:
         return f"{load} {on_resource(self.resource)} by {self.who}"
 
     def to_json(self) -> dict[str, Any]:
-        """The line without its course. p_then is null where no stretch was compared with other times."""
+        """The line without its course. p_then is null where no stretch was asked about, or nothing is told of it."""
         numbers = {name: float(getattr(self, name)) for name in ("effect", "rho", "lag_s", "p", "q")}
         job = self.job
         return {
@@ -150,7 +151,7 @@ class Lookup:
     def _of_stretch(self) -> str:
         rose = [line for line in self.lines if line.rose]
         if not rose:
-            return "Nothing beside this job was higher in this stretch than at other times."
+            return "Nothing beside this job was higher in this stretch than at other times." + self._told_of_run_only()
         first = rose[0]
         others = f" {len(rose) - 1} more were high then, too." if len(rose) > 1 else ""
         over = (
@@ -159,6 +160,12 @@ class Lookup:
             else "over the whole run it did not rise with the loss more than by chance"
         )
         return f"{first.words}: as high in {_percent(first.p_then)} of stretches of this length; {over}.{others}"
+
+    def _told_of_run_only(self) -> str:
+        """That there are lines of which nothing is told of a stretch."""
+        if all(line.p_then is not None for line in self.lines):
+            return ""
+        return " Of other users' jobs it is told over the whole run only."
 
     def to_json(self) -> dict[str, Any]:
         """The document of `crosswind lookup --json` and of the API."""

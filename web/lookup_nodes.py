@@ -15,29 +15,36 @@ from crosswind.db.node_queries import NodeRow, get_node_series, list_nodes, node
 from crosswind.db.queries import JobRow
 from crosswind.db.schema import GAP
 
-__all__ = ["MAX_NODES", "read_node_suspects"]
+__all__ = ["MAX_NODES", "SERVERS_OF", "read_node_suspects", "watched_hosts"]
 
 T = TypeVar("T")
 
 MAX_NODES = 64  # of a job, evenly chosen, and of the servers of one file system
+MAX_VALUES = 1 << 20  # nodes times slices: of a long job fewer are read
 OWN_NODES = "the job's nodes"
+SERVERS_OF = "servers of "
 
 
 def read_node_suspects(conn: Connection, job: JobRow) -> Iterator[tuple[str, Suspect[NodeLoad]]]:
     """("node" or "server", suspect), as far as agents watched in slices of the job's length."""
-    own = _evenly(nodes_named(conn, job.cluster, _evenly(job.hosts)))
+    own = nodes_named(conn, job.cluster, watched_hosts(job))
     for suspect in node_suspects(NODE_LOADS, OWN_NODES, _series(conn, job, own, node_metrics(NODE_LOADS))):
         yield "node", suspect
     for resource in queries.resources_of_job(conn, job.key):
         if "@" not in resource and (servers := _servers(conn, job, resource)):
             told = _series(conn, job, servers, node_metrics(SERVER_LOADS))
-            for suspect in node_suspects(SERVER_LOADS, f"servers of {resource}", told):
+            for suspect in node_suspects(SERVER_LOADS, f"{SERVERS_OF}{resource}", told):
                 yield "server", suspect
+
+
+def watched_hosts(job: JobRow) -> Sequence[str]:
+    """The nodes of a job whose agents are asked."""
+    return _evenly(job.hosts, job)
 
 
 def _servers(conn: Connection, job: JobRow, resource: str) -> Sequence[NodeRow]:
     nodes = list_nodes(conn, serves=resource)
-    return _evenly([n for n in nodes if n.cluster == job.cluster and _watched(n, job)])
+    return _evenly([n for n in nodes if n.cluster == job.cluster and _watched(n, job)], job)
 
 
 def _watched(node: NodeRow, job: JobRow) -> bool:
@@ -59,6 +66,7 @@ def _series(
     return found
 
 
-def _evenly(items: Sequence[T]) -> Sequence[T]:
-    """At most MAX_NODES of them, evenly chosen."""
-    return items if len(items) <= MAX_NODES else [items[i * len(items) // MAX_NODES] for i in range(MAX_NODES)]
+def _evenly(items: Sequence[T], job: JobRow) -> Sequence[T]:
+    """As many of them as may be read over a job's slices, evenly chosen."""
+    most = min(MAX_NODES, max(MAX_VALUES // max(job.n_slices, 1), 1))
+    return items if len(items) <= most else [items[i * len(items) // most] for i in range(most)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,9 @@ __all__ = ["MAX_RANGE_NS", "RangeLine", "RangeLookup", "loads_on", "read_range"]
 
 MAX_RANGE_NS = 86400 * 10**9
 MAX_JOBS = 300  # whose slices are read: those that ran longest in the range
-MAX_FRAME = 64 << 20  # bytes of one metric of a job that is read
+MAX_CELLS = 8 << 20  # processes times slices of a job that is read
+MAX_ALL_CELLS = 64 << 20  # of all jobs that are read
+MAX_SLICES = 1 << 16  # of the range
 SLICE_NS = 4 * 10**9  # of a range in which no job ran
 MAX_LINES = 50
 
@@ -105,18 +107,18 @@ def read_range(
     resources.split(resource)
     sight = sight or Sight()
     jobs = queries.jobs_overlapping(conn, start_ns, end_ns, resource)
-    slice_ns = min((job.slice_ns for job in jobs), default=SLICE_NS)
+    slice_ns = _slice_length(jobs, end_ns - start_ns)
     first = start_ns // slice_ns
     axis = Axis(first, -(-end_ns // slice_ns) - first, slice_ns)
     total = _total(conn, resource, load, axis)
-    withheld = np.zeros(axis.n_slices, np.bool_)
-    if sight.withheld is not None:
-        withheld = sight.withheld([resource], first, axis.n_slices, slice_ns)
     visible = keys_in_scope(conn, sight.scope, {job.key for job in jobs})
     mine = [job for job in jobs if job.key in visible]
-    readable = [job for job in mine if job.detail and 8 * job.n_processes * job.n_slices <= MAX_FRAME]
-    readable.sort(key=lambda job: max(job.start_ns, start_ns) - min(job.end_ns, end_ns))
-    amounts = [(job, _amount(conn, job, resource, load, axis)) for job in readable[:MAX_JOBS]]
+    withheld = np.zeros(axis.n_slices, np.bool_)
+    if sight.of_sums is not None:
+        withheld = sight.of_sums([resource], first, axis.n_slices, slice_ns)
+    if sight.least and resources.split(resource)[1] and not mine:  # a node or a switch that is none of one's own
+        jobs, withheld = [], np.ones(axis.n_slices, np.bool_)
+    amounts = [(job, _amount(conn, job, resource, load, axis)) for job in _readable(mine, start_ns, end_ns)]
     everything = float(total.sum())
     lines = [RangeLine(job, x * _scale(load), x / everything if everything else 0.0) for job, x in amounts if x > 0]
     lines.sort(key=lambda line: -line.amount)
@@ -130,6 +132,20 @@ def read_range(
         others=len(jobs) - len(mine) if len(jobs) - len(mine) >= sight.least else None,
         left_out=len(mine) - len(amounts),
     )
+
+
+def _slice_length(jobs: Sequence[JobRow], span_ns: int) -> int:
+    """The shortest slices of the jobs, or so many of them together that the range has not too many."""
+    shortest = min((job.slice_ns for job in jobs), default=SLICE_NS)
+    return shortest * max(1, -(-span_ns // (shortest * MAX_SLICES)))
+
+
+def _readable(jobs: Sequence[JobRow], start_ns: int, end_ns: int) -> list[JobRow]:
+    """Those whose slices may be read, the ones that ran longest in the range first."""
+    there = [job for job in jobs if job.detail and job.n_processes * job.n_slices <= MAX_CELLS]
+    there.sort(key=lambda job: max(job.start_ns, start_ns) - min(job.end_ns, end_ns))
+    cells = np.cumsum([job.n_processes * job.n_slices for job in there])
+    return there[: min(int(np.searchsorted(cells, MAX_ALL_CELLS, side="right")), MAX_JOBS)]
 
 
 def loads_on(resource: str) -> Mapping[str, Load]:

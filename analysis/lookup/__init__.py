@@ -9,9 +9,9 @@ from crosswind.analysis.lookup.association import Association, associate
 from crosswind.analysis.lookup.discovery import false_discovery_rate
 from crosswind.analysis.lookup.loads import (
     LOADS,
+    PROGRESS,
     Load,
     metrics_of_loads,
-    metrics_of_progress,
     progress_loss,
     shortfall,
     suspects_of,
@@ -24,6 +24,7 @@ from crosswind.analysis.lookup.victims import Coincidences, coincidences
 __all__ = [
     "LOADS",
     "NODE_LOADS",
+    "PROGRESS",
     "SERVER_LOADS",
     "Association",
     "Coincidences",
@@ -39,7 +40,6 @@ __all__ = [
     "coincidences",
     "false_discovery_rate",
     "metrics_of_loads",
-    "metrics_of_progress",
     "node_metrics",
     "node_suspects",
     "progress_loss",

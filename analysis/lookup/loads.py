@@ -9,11 +9,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.analysis.derived import job_series, series_named
+from crosswind.analysis.derived import series_named
 from crosswind.analysis.lookup.suspects import Suspect
 
 __all__ = [
-    "LOADS", "Load", "metrics_of_loads", "metrics_of_progress", "progress_loss", "shortfall", "suspects_of",
+    "LOADS", "PROGRESS", "Load", "metrics_of_loads", "progress_loss", "shortfall", "suspects_of",
 ]  # fmt: skip
 
 
@@ -50,7 +50,7 @@ LOADS: dict[str, tuple[Load, ...]] = {
     "mem": (Load("page faults with I/O", ("faults_major",), "1/s"),),
     "cpu": (Load("processors in use", ("cpu_time",), "processors"),),
 }
-_PROGRESS = ("coll_calls", "p2p_calls", "write_net", "write_disk", "read_net", "read_disk")
+PROGRESS = ("coll_calls", "p2p_calls", "write_net", "write_disk", "read_net", "read_disk")
 _PRESENT = 0.5  # of the slices in which a series must move to tell progress
 
 
@@ -76,27 +76,21 @@ def suspects_of(
             yield Suspect((key, load), resource, total)
 
 
-def progress_loss(
-    frames: Mapping[str, NDArray[np.int64]], covered_ns: NDArray[np.int64], slice_ns: int
-) -> tuple[str, NDArray[np.float64]] | None:
+def progress_loss(totals: Mapping[str, NDArray[np.float64]]) -> tuple[str, NDArray[np.float64]] | None:
     """How far a job without an estimate fell short: the title of the series that tells its progress, and [slice].
 
-    frames, covered_ns: [process, slice], of all metrics of `metrics_of_progress`. The first and last slice are left
-    out: they are partial. None: no series moves in most of the slices.
+    totals: of the series of PROGRESS those that the job has, [slice]. The first and last slice are left out: they are
+    partial. None: no series moves in most of the slices.
     """
-    for name in _PROGRESS:
-        series = series_named(name)
-        rate = job_series(series, frames, covered_ns, slice_ns)
+    for name in PROGRESS:
+        if name not in totals:
+            continue
+        rate = totals[name].astype(np.float64)
         rate[[0, -1]] = np.nan
         there = rate[~np.isnan(rate)]
         if there.size and np.mean(there > 0) > _PRESENT:
-            return series.title, shortfall(rate)
+            return series_named(name).title, shortfall(rate)
     return None
-
-
-def metrics_of_progress() -> tuple[str, ...]:
-    """The metrics that `progress_loss` reads."""
-    return tuple(metric for name in _PROGRESS for metric in series_named(name).metrics)
 
 
 def shortfall(rate: NDArray[np.float64]) -> NDArray[np.float64]:

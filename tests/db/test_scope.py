@@ -110,6 +110,17 @@ def test_a_job_that_only_touches_a_long_slice_does_not_count(engine):
     assert not (shown_whole & ~shown_parts.reshape(3, 4).all(axis=1)).any()
 
 
+def test_a_resource_that_is_only_touched_has_too_few(engine):
+    """On node02 dave began within the slice: his load is in the sum over both nodes, so the sum is withheld there."""
+    for user in ("bob", "carol", "erin"):
+        plant(engine, user, user)
+    plant(engine, "dave", "4", 5, 2, host="node02")
+    both = crowd(engine, JobScope(user="alice"), ("fs:disk@node01", "fs:disk@node02"), n=3, slice_ns=4 * SLICE_NS)
+    assert both.together.tolist() == [3, 3, 3]
+    assert both.least.tolist() == [3, 1, 3]
+    assert both.is_smaller_than(3).tolist() == [False, True, False]
+
+
 def test_a_resource_with_too_few_withholds_the_sum_with_others(engine):
     """On node02 dave is alone: the sum over both nodes minus that over node01 would be his."""
     for user in ("bob", "carol", "erin"):

@@ -17,7 +17,7 @@ from crosswind.db.nodes import NodeSlices, load_node_slices
 from crosswind.profile.model import Column
 from crosswind.web import create_app
 from crosswind.web.identity import Role, Viewer
-from crosswind.web.jobdata import read_background, read_frames
+from crosswind.web.jobdata import read_background
 from crosswind.web.pages.job.coverage import node_seconds
 from crosswind.web.pages.job.footprint import LEVELS, RULES, level_of
 from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps, make_writer
@@ -147,6 +147,24 @@ def test_a_user_sees_grey_where_too_few_others_ran(beside: str) -> None:
     assert "bob" not in alice.get("/jobs/1").text
 
 
+def test_several_jobs_of_ones_own_are_no_crowd(beside: str, tmp_path: Path) -> None:
+    """Beside alice's jobs and bob's one the nodes in use are told to staff only: those that are not hers are his."""
+    copy = tmp_path / "own.db"
+    copy.write_bytes(Path(beside.removeprefix("sqlite:///")).read_bytes())
+    engine = open_database(f"sqlite:///{copy}")
+    end_ns = START_NS + N_SLICES * SLICE_NS
+    more = [
+        BatchJob(f"9{n}", "COMPLETED", 1000, user="alice", start_ns=START_NS, end_ns=end_ns, hosts=("node09",))
+        for n in range(3)
+    ]
+    store_batch_jobs(engine, more)
+    engine.dispose()
+    told = "node-hours that the batch"
+    app = proxied_app(f"sqlite:///{copy}")
+    assert told not in client_of(app, "alice").get("/jobs/1?tab=quality").text
+    assert told in client_of(app, "sam").get("/jobs/1?tab=quality").text
+
+
 def test_a_resource_is_shared_only_with_who_used_it_at_that_time(beside: str) -> None:
     engine = open_database(beside)
     later = load_profile(engine, make_writer(job_id="9", first_slice=FIRST_SLICE + N_SLICES)).job_key
@@ -167,14 +185,12 @@ def test_of_a_wide_job_only_shared_nodes_are_read_and_nothing_is_missed(tmp_path
     with Flask("staff").app_context(), reading(engine) as conn:
         g.viewer = Viewer("helen", Role.SUPPORT)
         job = queries.get_job(conn, wide)
-        for own in (None, read_frames(conn, job)):
-            for found in read_background(conn, job, own):
-                whole = queries.get_background_sum(
-                    conn, found.names, found.total, job.first_slice, job.n_slices, job.slice_ns
-                )
-                for metric, values in found.total.items():
-                    np.testing.assert_array_equal(values, whole[metric], found.kind)
-                if found.kind == "fs:disk":
-                    assert len(found.names) == len(hosts)
-                    assert any(np.any(found.total[name] > found.own[name]) for name in found.total)
+        for found in read_background(conn, job):
+            span = (job.first_slice, job.n_slices, job.slice_ns)
+            whole = queries.get_background_sum(conn, found.names, found.total, *span)
+            for metric, values in found.total.items():
+                np.testing.assert_array_equal(values, whole[metric], found.kind)
+            if found.kind == "fs:disk":
+                assert len(found.names) == len(hosts)
+                assert any(np.any(found.total[name] > found.own[name]) for name in found.total)
     engine.dispose()

@@ -224,7 +224,7 @@ def test_heat_map_has_a_row_for_each_rank_and_a_gap_where_one_was_killed(client:
 
 @pytest.mark.parametrize(
     "query",
-    ["", "rows=node", "metric=coll_bytes&cells=high", "metric=rss&cells=low", f"from={FIRST_SLICE * 4000 + 9000}"],
+    ["", "rows=node", "metric=coll_bytes&cells=high", "metric=cpu&cells=low", f"from={FIRST_SLICE * 4000 + 9000}"],
 )
 def test_a_job_that_is_read_in_parts_looks_the_same(
     client: FlaskClient, jobs: Jobs, query: str, monkeypatch: pytest.MonkeyPatch

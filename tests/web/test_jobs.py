@@ -253,10 +253,13 @@ def test_most_disturbing_ranks_by_share_times_loss(quarrel: str) -> None:
 
 
 def test_a_user_is_ranked_alone_and_told_of_no_single_victim(quarrel: str) -> None:
-    app = proxied_app(quarrel)
+    app = proxied_app(quarrel, privacy={"background_jobs": 1})
     text = client_of(app, "loud").get("/?by=disturbing").text
     assert re.findall(r'<td class="id"><a href="/jobs/\d+">(\w+)<', text) == ["loud"]
     assert "victim" not in text
+    app = proxied_app(quarrel)
+    text = client_of(app, "loud").get("/?by=disturbing").text
+    assert "%)</span>" not in text, "a share of what only quiet moved beside it would be quiet's load"
     with open_database(quarrel).begin() as conn:
         conn.exec_driver_sql("DELETE FROM lost_time WHERE job_key > 2")
     text = client_of(app, "loud").get("/?by=disturbing").text

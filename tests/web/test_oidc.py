@@ -201,6 +201,34 @@ def test_programs_are_told_401(dashboard: Flask) -> None:
     assert dashboard.test_client().post("/tokens", headers=HTML).status_code in (400, 401)
 
 
+def test_people_behind_the_server_in_front_are_told_apart(own_site: Site, provider: Provider, tmp_path: Path) -> None:
+    """There is always one: it has the certificate. Who guesses tokens shuts out nobody else."""
+    limits = {"per_viewer": "99/minute", "per_address": "6/minute", "failed_sign_ins": "2/minute"}
+    secret = tmp_path / "secret"
+    secret.write_text(CLIENT_SECRET)
+    secret.chmod(0o600)
+    oidc = {"issuer": provider.issuer, "client_id": CLIENT_ID, "client_secret_file": str(secret)}
+    for trusted, others in ((["127.0.0.1"], 401), ([], 429)):
+        values = {"public_url": OURS, "oidc": {**oidc, "trusted": trusted}, "limits": limits}
+        client = create_app(own_site.url, Settings.model_validate(values)).test_client()
+
+        def get(address: str, client=client, **headers: str) -> int:
+            return client.get("/api/v1/jobs", headers={"X-Forwarded-For": address, **headers}).status_code
+
+        assert [get("203.0.113.1", Authorization="Bearer xw_no") for _ in range(4)] == [401, 401, 429, 429]
+        assert [get("203.0.113.1") for _ in range(3)] == [401, 401, 429]
+        assert get("203.0.113.2") == others
+
+
+def test_words_of_a_browser_are_one_line_of_the_log(dashboard: Flask, caplog: pytest.LogCaptureFixture) -> None:
+    client = dashboard.test_client()
+    state = to_provider(client).partition("state=")[2].partition("&")[0]
+    forged = "error=x&error_description=no%0Aadmin%20signed%20in"
+    assert client.get(f"/sign-in/callback?{forged}&state={state}").status_code == 403
+    assert "admin signed in" in caplog.text
+    assert "\nadmin signed in" not in caplog.text
+
+
 def test_a_session_ends(own_site: Site, provider: Provider, tmp_path: Path) -> None:
     client = make_dashboard(own_site, provider, tmp_path, session_hours=1e-6).test_client()
     sign_in(client)

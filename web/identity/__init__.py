@@ -13,7 +13,7 @@ from flask import Flask, Response, abort, current_app, g, make_response, redirec
 from werkzeug.datastructures import WWWAuthenticate
 from werkzeug.exceptions import Forbidden, HTTPException, Unauthorized
 
-from crosswind.web.identity.addresses import Networks, client_address
+from crosswind.web.identity.addresses import client_address
 from crosswind.web.identity.oidc import OidcSignIn
 from crosswind.web.identity.person import Person, Refused, viewer_of
 from crosswind.web.identity.proxy import ProxySignIn
@@ -61,9 +61,9 @@ def init_app(app: Flask, chosen: Settings) -> None:
         try:
             found = _by_token_or(identify, chosen)
         except Refused as error:
-            log.warning("refused %s: %s", address_of_client(), error)
             if rates:
                 rates.failed(address_of_client())
+            log.warning("refused %s: %s", address_of_client(), error)
             raise _refusal(str(error)) from None
         if found is None:
             return _challenge(chosen)
@@ -94,9 +94,7 @@ def settings() -> Settings:
 
 def address_of_client() -> str:
     """From where the request came, as far as our own proxy says so."""
-    proxy = settings().proxy
-    trusted = proxy.trusted if proxy else Networks()
-    return client_address(request.remote_addr, request.headers.get("X-Forwarded-For", ""), trusted)
+    return client_address(request.remote_addr, request.headers.get("X-Forwarded-For", ""), settings().trusted)
 
 
 def _known_viewer() -> Viewer | None:

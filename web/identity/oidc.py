@@ -82,7 +82,7 @@ class OidcSignIn:
             self._check_issuer()
             token = self._client.authorize_access_token(claims_options=self._demands)
         except (AuthlibBaseError, JoseError) as error:
-            log.warning("sign-in refused: %s", error)
+            log.warning("sign-in refused: %r", str(error)[:500])  # its words may be the browser's: no line of their own
             abort(403, description="The sign-in did not succeed, or took too long. Start again.")
         except _BROKEN as error:
             _unavailable(error)

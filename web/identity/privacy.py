@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from crosswind.db.crowd import crowd_of, crowd_outside
+from crosswind.db.crowd import Run, count_filling, crowd_of, crowd_outside
+from crosswind.db.resources import resource_names
 from crosswind.web.identity import settings, viewer
 
-__all__ = ["withheld_slices", "withheld_words"]
+__all__ = ["too_few", "withheld_of_nodes", "withheld_slices", "withheld_words"]
 
 
 def withheld_slices(
@@ -21,10 +22,39 @@ def withheld_slices(
     asks = viewer()
     if asks.names_others or not names:
         return np.zeros(n_slices, dtype=np.bool_)
-    k, by_user = settings().privacy.background_jobs, settings().privacy.count == "users"
+    k, by_user = _bound()
     crowd = crowd_of(conn, asks.scope, names, first_slice, n_slices, slice_ns, by_user=by_user)
     outside = crowd_outside(conn, asks.scope, names, first_slice, n_slices, slice_ns, by_user=by_user)
     return crowd.is_smaller_than(k) | ((outside > 0) & (outside < k))
+
+
+def withheld_of_nodes(
+    conn: Connection, hosts: Collection[str], first_slice: int, n_slices: int, slice_ns: int
+) -> NDArray[np.bool_]:
+    """In which slices what was seen of the viewer's own nodes may not be shown: on one of them few other jobs are known
+    to have been, and what is not the viewer's was theirs. bool [slice].
+    """
+    asks = viewer()
+    if asks.names_others or not hosts:
+        return np.zeros(n_slices, dtype=np.bool_)
+    k, by_user = _bound()
+    names = resource_names("cpu", list(hosts))
+    crowd = crowd_of(conn, asks.scope, names, first_slice, n_slices, slice_ns, by_user=by_user)
+    return (crowd.least > 0) & (crowd.least < k)
+
+
+def too_few(runs: Iterable[Run], first_slice: int, n_slices: int, slice_ns: int) -> NDArray[np.bool_]:
+    """In which slices these runs, none of which the viewer may see, are too few to be shown as a sum, bool [slice]."""
+    k, by_user = _bound()
+    if viewer().names_others:
+        return np.zeros(n_slices, dtype=np.bool_)
+    return count_filling(runs, first_slice, n_slices, slice_ns, by_user=by_user) < k
+
+
+def _bound() -> tuple[int, bool]:
+    """How many jobs a sum is of at least, and whether users are counted instead."""
+    privacy = settings().privacy
+    return privacy.background_jobs, privacy.count == "users"
 
 
 def withheld_words() -> str:

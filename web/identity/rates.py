@@ -31,19 +31,16 @@ class Rates:
         self._failed = parse(limits.failed_sign_ins)
 
     def from_address(self, address: str) -> None:
-        """Count a request from an address; refuse it where too many sign-ins failed there."""
-        key = rate_key(address)
-        if not self._limiter.test(self._failed, "failed", key):
-            raise self._too_many(self._failed, "failed", key)
-        self._count(self._address, "address", key)
+        """Count a request from an address."""
+        self._count(self._address, "address", rate_key(address))
 
     def of_viewer(self, name: str) -> None:
         """Count a request of a viewer."""
         self._count(self._viewer, "viewer", name)
 
     def failed(self, address: str) -> None:
-        """Count a token or a name that was refused."""
-        self._limiter.hit(self._failed, "failed", rate_key(address))
+        """Count a token or a name that was refused. Who is let in goes on: many people may come from one address."""
+        self._count(self._failed, "failed", rate_key(address))
 
     def _count(self, item: RateLimitItem, *key: str) -> None:
         if not self._limiter.hit(item, *key):

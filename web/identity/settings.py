@@ -121,9 +121,10 @@ class Proxy(_Part):
 
 
 class Oidc(_Part):
-    """An OpenID Connect provider."""
+    """An OpenID Connect provider. trusted: addresses of the server in front, whose X-Forwarded-For is believed."""
 
     issuer: _Address
+    trusted: _Networks = Networks()
     client_id: _Name
     client_secret_file: _SecretFile | None = None
     user_claim: _Name = "preferred_username"
@@ -187,6 +188,12 @@ class Settings(_Part):
     def is_single(self) -> bool:
         """Whether there is one person only."""
         return self.proxy is None and self.oidc is None
+
+    @property
+    def trusted(self) -> Networks:
+        """From where X-Forwarded-For is believed."""
+        front = self.proxy or self.oidc
+        return front.trusted if front else Networks()
 
     @property
     def is_secure(self) -> bool:

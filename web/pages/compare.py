@@ -126,11 +126,11 @@ def _compare(conn: Connection, jobs: list[JobRow]) -> _Compared:
     left_out = []
     cells = 0
     for job in jobs:
-        table = queries.get_segments(conn, job.key)
-        size = 0 if table is None else table.valid.size
-        if table is None or not size:
+        size = queries.count_segment_cells(conn, job.key)
+        table = queries.get_segments(conn, job.key) if cells + size <= MOST_CELLS else None
+        if not size:
             left_out.append((job, "it has no segments between global collectives, or they were pruned"))
-        elif cells + size > MOST_CELLS:
+        elif table is None:
             left_out.append((job, "with it there would be too many segments for a page: use crosswind compare"))
         else:
             cells += size

@@ -19,7 +19,7 @@ from crosswind.web.arguments import arguments_or_400
 from crosswind.web.database import connection
 from crosswind.web.figures import SIZES, Axis
 from crosswind.web.identity import settings, viewer
-from crosswind.web.identity.privacy import withheld_slices, withheld_words
+from crosswind.web.identity.privacy import too_few, withheld_of_nodes, withheld_slices, withheld_words
 from crosswind.web.joblist import Moment
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.lookup import Sight, read_lookup
@@ -164,7 +164,7 @@ def _lookup(conn: Connection, job: JobRow, wanted: dict[str, Any]) -> Lookup:
 
 def _sight(conn: Connection) -> Sight:
     least = 0 if viewer().names_others else settings().privacy.background_jobs
-    return Sight(viewer().scope, partial(withheld_slices, conn), least)
+    return Sight(viewer().scope, partial(withheld_slices, conn), partial(withheld_of_nodes, conn), too_few, least)
 
 
 def _window(job: JobRow, wanted: dict[str, Any]) -> tuple[int, int] | None:

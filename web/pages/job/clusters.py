@@ -22,7 +22,8 @@ from crosswind.web.pages.job.arguments import ClusterArguments, blueprint
 
 __all__ = ["MAX_SEGMENTS", "Clusters", "clusters", "read_clusters"]
 
-MAX_SEGMENTS = 400_000  # rows that are judged for one answer, about a second
+MAX_SEGMENTS = 400_000  # that are judged for one answer, about a second
+MAX_CELLS = 16 << 20  # segments times ranks that are unpacked for it
 _NO_SEGMENTS = "The run has no segments: its ranks meet nowhere in step, so there is nothing to compare."
 _PRUNED = "The segments of this job are older than the site keeps them; the table is what was found before."
 _NOTHING_ALIKE = "No segment has enough others like it to be judged."
@@ -57,19 +58,22 @@ def read_clusters(conn: Connection, job: JobRow) -> Clusters:
     if not job.detail:
         return Clusters((), _PRUNED if job.estimate else _NO_SEGMENTS)
     try:
+        cells = queries.count_segment_cells(conn, job.key)
+        if cells > MAX_CELLS:
+            return Clusters((), _too_many(f"{cells} times of ranks in segments"))
         table = queries.get_segments(conn, job.key)
         if table is None or not table.n_segments:
             return Clusters((), _NO_SEGMENTS)
         if table.n_segments > MAX_SEGMENTS:
-            return Clusters((), _too_many(table.n_segments))
+            return Clusters((), _too_many(f"{table.n_segments} segments"))
         views = cluster_view(table, estimate(table))
     except (DatabaseError, InputError):
         return Clusters((), _DAMAGED)
     return Clusters(views, "" if views else _NOTHING_ALIKE)
 
 
-def _too_many(n: int) -> str:
+def _too_many(what: str) -> str:
     return (
-        f"The run has {n} segments, too many to be judged while you wait: the table is what was found when it was "
+        f"The run has {what}, too many to be judged while you wait: the table is what was found when it was "
         "loaded. crosswind estimate PROFILE --html FILE draws all of them."
     )

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from crosswind.db.coverage import read_allocations
+from crosswind.db.coverage import read_allocations, runs_outside
 from crosswind.db.queries import JobRow
 from crosswind.web.figures import Line, Plot
-from crosswind.web.identity import settings, viewer
-from crosswind.web.identity.privacy import withheld_words
+from crosswind.web.identity import viewer
+from crosswind.web.identity.privacy import too_few, withheld_words
 
 __all__ = ["Coverage", "coverage_plot", "node_seconds", "read_coverage"]
 
@@ -73,7 +73,8 @@ def read_coverage(conn: Connection, job: JobRow) -> Coverage:
     edges = start_ns + np.arange(job.n_slices + 1, dtype=np.int64) * job.slice_ns
     allocated = node_seconds(edges, runs.begin_ns, runs.end_ns, runs.nodes)
     profiled = node_seconds(edges, runs.profiled_begin_ns, runs.profiled_end_ns, runs.profiled_nodes)
-    hidden = _too_few(edges, runs.begin_ns, runs.end_ns)
+    others = runs_outside(conn, job.cluster, start_ns, end_ns, viewer().scope)
+    hidden = too_few(others, job.first_slice, job.n_slices, job.slice_ns)
     # A step may outlive its run by the time that it takes to be told; no more can be profiled than was given.
     profiled = np.where(hidden, np.nan, np.minimum(profiled, allocated)) / 3600
     note = " ".join(
@@ -112,15 +113,6 @@ def node_seconds(
         return weight[before] * (edges_ns - origin) / 1e9 - moment[before]
 
     return np.diff(ramps(begin_ns) - ramps(np.maximum(begin_ns, end_ns)))
-
-
-def _too_few(edges_ns: NDArray[np.int64], begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """In which slices too few jobs beside this one ran for their nodes to be told to this viewer, bool [slice]."""
-    if viewer().names_others:
-        return np.zeros(edges_ns.size - 1, dtype=np.bool_)
-    begun = np.searchsorted(np.sort(begin_ns), edges_ns[1:], side="left")
-    ended = np.searchsorted(np.sort(end_ns), edges_ns[:-1], side="right")
-    return begun - ended - 1 < settings().privacy.background_jobs
 
 
 def _hours(value: float) -> str:

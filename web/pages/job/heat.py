@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,30 +21,38 @@ from crosswind.profile.model import Process
 from crosswind.web.arguments import arguments_or_400
 from crosswind.web.database import connection
 from crosswind.web.hits import shading
-from crosswind.web.jobdata import JobFrames, read_frames, read_loss
+from crosswind.web.jobdata import JobFrames, parts_of, read_frames, read_loss
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.pages.job.arguments import HeatArguments, blueprint, window_of
 
 __all__ = ["CELLS", "MAX_COLUMNS", "MAX_ROWS", "Grid", "binned", "heat", "metrics_of_job"]
 
 MAX_ROWS, MAX_COLUMNS = 128, 320  # cells of an image: some 200 kB
-MAX_CELLS = 64 << 20  # of a job that are read: 512 MB of one metric
+MAX_CELLS = 128 << 20  # values that are read for one image, a part of them at a time: some ten seconds
 CELLS = {"mean": "the mean", "low": "the smallest", "high": "the largest"}
 _PRUNED = "The slices of this job are older than the site keeps them, so there is no heat map."
 _TOO_SHORT = "The job ended before its first slice was closed, so there is no heat map."
-_TOO_LARGE = "The job has too many processes and slices to be read at once."
+_TOO_LARGE = (
+    "The job has too many processes and slices to be drawn at once. Zoom in on the plots over time first: the zoom "
+    "stays when you come back."
+)
 _NOTHING = "No series of this job was ever above zero."
 
 
 @dataclass(frozen=True)
 class Grid:
-    """values: float64 [row, slice], NaN where nobody was there. labels: [row]. processes: [row], the number of the
-    process of each row, or -1 where a row is a node.
+    """z: float64 [row of cells, column], NaN where nobody was there; a cell is `height` rows by `width` slices. peak:
+    the largest value of all. labels: [row]. processes: [row], the number of the process of each, or -1 where it is a
+    node. shown: which of the rows z has.
     """
 
-    values: NDArray[np.float64]
+    z: NDArray[np.float64]
+    height: int
+    width: int
+    peak: float
     labels: list[str]
     processes: list[int]
+    shown: slice
     unit: str
 
 
@@ -57,12 +65,12 @@ def heat(key: int) -> Response:
     why_not = _missing(job)
     known = [] if why_not else metrics_of_job(conn, job)
     series = series_named(wanted["metric"]) if wanted.get("metric") else (known[0] if known else None)
+    window = window_of(job, wanted)
+    if series and job.n_processes * (window.stop - window.start) * len(series.metrics) > MAX_CELLS:
+        why_not = _TOO_LARGE
     if why_not or series is None:
         return jsonify({"z": [], "notes": [why_not or _NOTHING]})
-    window = window_of(job, wanted)
-    grid = _read_grid(conn, job, series, window, nodes=wanted["rows"] == "node")
-    rows = _rows(len(grid.labels), wanted)
-    return jsonify(_document(conn, job, series, grid, rows, window, wanted["cells"]))
+    return jsonify(_document(conn, job, series, _read_grid(conn, job, series, window, wanted), window, wanted["cells"]))
 
 
 def metrics_of_job(conn: Connection, job: JobRow) -> list[Series]:
@@ -71,24 +79,20 @@ def metrics_of_job(conn: Connection, job: JobRow) -> list[Series]:
     return [series for series in SERIES if not alive.isdisjoint(series.metrics)]
 
 
-def binned(
-    values: NDArray[np.float64], max_rows: int, max_columns: int, cells: str
-) -> tuple[NDArray[np.float64], int, int]:
-    """Values [row, slice] reduced to at most so many rows and columns, and how many rows and slices a cell holds.
+def binned(values: NDArray[np.float64], height: int, width: int, cells: str) -> NDArray[np.float64]:
+    """Values [row, slice] in cells of so many rows and slices; those at the lower and right edge may hold fewer.
 
     cells: mean, low or high of what a cell holds that is no gap; NaN where all of it is.
     """
-    height, width = (max(1, -(-n // most)) for n, most in zip(values.shape, (max_rows, max_columns), strict=True))
-    row_starts, column_starts = (np.arange(0, n, step) for n, step in zip(values.shape, (height, width), strict=True))
     if not values.size:
-        return values, height, width
+        return values
+    starts = (np.arange(0, values.shape[0], height), np.arange(0, values.shape[1], width))
     if cells == "mean":
         there = ~np.isnan(values)
-        total = _reduced(np.add, np.where(there, values, 0.0), row_starts, column_starts)
-        count = _reduced(np.add, there.astype(np.float64), row_starts, column_starts)
-        return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0), height, width
-    reduce = np.fmin if cells == "low" else np.fmax
-    return _reduced(reduce, values, row_starts, column_starts), height, width
+        total = _reduced(np.add, np.where(there, values, 0.0), *starts)
+        count = _reduced(np.add, there.astype(np.float64), *starts)
+        return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return _reduced(np.fmin if cells == "low" else np.fmax, values, *starts)
 
 
 def _reduced(
@@ -101,35 +105,59 @@ def _missing(job: JobRow) -> str:
     """Why a job has no heat map at all, or empty."""
     if not job.n_slices:
         return _TOO_SHORT
-    if not job.detail:
-        return _PRUNED
-    return _TOO_LARGE if job.n_processes * job.n_slices > MAX_CELLS else ""
+    return "" if job.detail else _PRUNED
 
 
-def _read_grid(conn: Connection, job: JobRow, series: Series, window: slice, *, nodes: bool) -> Grid:
+def _read_grid(conn: Connection, job: JobRow, series: Series, window: slice, wanted: dict[str, Any]) -> Grid:
+    """The cells, from as many slices at a time as fit into memory."""
     processes = queries.get_processes(conn, job.key)
-    data = read_frames(conn, job, series.metrics, first=window.start, n=window.stop - window.start)
-    workers = np.flatnonzero(workers_of(data.ranks))
+    workers = np.flatnonzero(workers_of(np.array([p.rank is not None for p in processes], dtype=np.bool_)))
     order = sorted(workers.tolist(), key=lambda i: (processes[i].rank or 0, i))
-    if nodes:
-        return _of_nodes(series, data, processes, order, job.slice_ns)
-    frames = {name: values[order] for name, values in data.frames.items()}
-    values = process_series(series, frames, data.covered_ns[order])
-    return Grid(values, [_label(processes[i]) for i in order], order, rate_unit(series.metric_unit, series.kind))
+    nodes = _members(processes, order) if wanted["rows"] == "node" else None
+    labels = [_label(processes[i]) for i in order] if nodes is None else list(nodes)
+    shown, n = _rows(len(labels), wanted), window.stop - window.start
+    height, width = max(1, -(-(shown.stop - shown.start) // MAX_ROWS)), max(1, -(-n // MAX_COLUMNS))
+    parts, peak = [], 0.0
+    for first, length in parts_of(job, window.start, n, len(series.metrics), width):
+        data = read_frames(conn, job, series.metrics, first=first, n=length)
+        if nodes is None:
+            values = _of_processes(series, data, order)
+        else:
+            values = _of_nodes(series, data, nodes.values(), job.slice_ns)
+        parts.append(binned(values[shown], height, width, wanted["cells"]))
+        peak = max(peak, float(np.fmax.reduce(np.ravel(values), initial=0.0)))
+    return Grid(
+        z=np.concatenate(parts, axis=1),
+        height=height,
+        width=width,
+        peak=peak,
+        labels=labels,
+        processes=order if nodes is None else [-1] * len(labels),
+        shown=shown,
+        unit=rate_unit(series.metric_unit, series.kind) if nodes is None else series.unit,
+    )
 
 
-def _of_nodes(
-    series: Series, data: JobFrames, processes: Sequence[Process], order: Sequence[int], slice_ns: int
-) -> Grid:
-    """The processes of each node together, nodes in the order of their first rank."""
+def _members(processes: Sequence[Process], order: Sequence[int]) -> dict[str, list[int]]:
+    """The processes of each node, nodes in the order of their first rank."""
     hosts: dict[str, list[int]] = {}
     for i in order:
         hosts.setdefault(processes[i].host, []).append(i)
+    return hosts
+
+
+def _of_processes(series: Series, data: JobFrames, order: Sequence[int]) -> NDArray[np.float64]:
+    frames = {name: values[order] for name, values in data.frames.items()}
+    return process_series(series, frames, data.covered_ns[order])
+
+
+def _of_nodes(series: Series, data: JobFrames, nodes: Collection[Sequence[int]], slice_ns: int) -> NDArray[np.float64]:
+    """The processes of each node together."""
     rows = []
-    for members in hosts.values():
+    for members in nodes:
         frames = {name: values[members] for name, values in data.frames.items()}
         rows.append(job_series(series, frames, data.covered_ns[members], slice_ns, data.cut))
-    return Grid(np.stack(rows), list(hosts), [-1] * len(rows), series.unit)
+    return np.stack(rows)
 
 
 def _label(process: Process) -> str:
@@ -143,18 +171,16 @@ def _rows(n: int, wanted: dict[str, Any]) -> slice:
     return slice(first, min(first + wanted.get("n_rows", n), n))
 
 
-def _document(
-    conn: Connection, job: JobRow, series: Series, grid: Grid, rows: slice, window: slice, cells: str
-) -> dict[str, Any]:
-    z, height, width = binned(grid.values[rows], MAX_ROWS, MAX_COLUMNS, cells)
-    unit = display_unit(grid.unit, grid.values)
+def _document(conn: Connection, job: JobRow, series: Series, grid: Grid, window: slice, cells: str) -> dict[str, Any]:
+    rows, height, width = grid.shown, grid.height, grid.width
+    unit = display_unit(grid.unit, grid.peak)
     lost = read_loss(conn, job).per_slice_s
     first_slice = job.first_slice + window.start
     hits = [] if lost is None else shading(lost[window], first_slice, job.slice_ns)
     return {
         "title": f"{series.title[0].upper()}{series.title[1:]}",
         "unit": unit.label,
-        "z": [[float(f"{v:.3g}") if np.isfinite(v) else None for v in row] for row in (z * unit.factor).tolist()],
+        "z": [[float(f"{v:.3g}") if np.isfinite(v) else None for v in row] for row in (grid.z * unit.factor).tolist()],
         "first_row": rows.start,
         "n_rows": rows.stop - rows.start,
         "all_rows": len(grid.labels),

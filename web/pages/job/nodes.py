@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from crosswind.analysis.timeline import band
-from crosswind.db.crowd import crowd_of
 from crosswind.db.node_queries import NodeRow, get_node_series, node_slice_lengths, nodes_named
 from crosswind.db.queries import JobRow
-from crosswind.db.resources import resource_names
 from crosswind.db.schema import GAP
 from crosswind.web.figures import Line, Plot
-from crosswind.web.identity import settings, viewer
+from crosswind.web.identity import viewer
+from crosswind.web.identity.privacy import withheld_of_nodes
 
 __all__ = ["MAX_NODES", "NodePlot", "NodesSeen", "memory_of_nodes", "node_plots", "read_nodes"]
 
 MAX_NODES = 32  # that are read; of more the spread over so many, evenly chosen
+MAX_VALUES = 1 << 20  # nodes times slices: of a long job fewer nodes are read
 _FEW = 3  # nodes that get a line each
 
 _Values = Mapping[str, NDArray[np.float64]]
@@ -183,7 +183,8 @@ def read_nodes(conn: Connection, job: JobRow) -> NodesSeen:
     watched = nodes_named(conn, job.cluster, job.hosts)
     if not watched or not job.n_slices:
         return NodesSeen({}, ("No agent watched the nodes of this job.",))
-    chosen = [watched[i] for i in np.linspace(0, len(watched) - 1, min(len(watched), MAX_NODES)).round().astype(int)]
+    most = min(len(watched), MAX_NODES, max(MAX_VALUES // job.n_slices, 1))
+    chosen = [watched[i] for i in np.linspace(0, len(watched) - 1, most).round().astype(int)]
     values = {node.name: _of_node(conn, job, node) for node in chosen}
     values = {name: found for name, found in values.items() if found}
     return NodesSeen(values, tuple(_notes(conn, job, watched, chosen, values)))
@@ -232,18 +233,8 @@ def _of_node(conn: Connection, job: JobRow, node: NodeRow) -> dict[str, NDArray[
     for (metric, _instance), values in found.items():
         known = np.where(values == GAP, np.nan, values.astype(np.float64))
         sums[metric] = known if metric not in sums else sums[metric] + known
-    hidden = _withheld(conn, job, node.name)
+    hidden = withheld_of_nodes(conn, (node.name,), job.first_slice, job.n_slices, job.slice_ns)
     return {metric: np.where(hidden, np.nan, values) for metric, values in sums.items()}
-
-
-def _withheld(conn: Connection, job: JobRow, host: str) -> NDArray[np.bool_]:
-    """Where few other jobs are known to have been on a node: its sums less this job's would be theirs, bool [slice]."""
-    if viewer().names_others:
-        return np.zeros(job.n_slices, dtype=np.bool_)
-    names = resource_names("cpu", (host,))
-    privacy, by_slice = settings().privacy, (job.first_slice, job.n_slices, job.slice_ns)
-    crowd = crowd_of(conn, viewer().scope, names, *by_slice, by_user=privacy.count == "users")
-    return (crowd.together > 0) & (crowd.together < privacy.background_jobs)
 
 
 def _notes(

@@ -12,11 +12,12 @@ from sqlalchemy import Connection
 
 from crosswind.analysis import process_series, series_named
 from crosswind.db import queries
+from crosswind.db.frames import each_frame
 from crosswind.db.queries import JobRow
 from crosswind.db.resources import FEEDS
 from crosswind.web.figures import Plot, points_per_line
 from crosswind.web.identity.privacy import withheld_words
-from crosswind.web.jobdata import Background, Loss, read_background, read_frames, read_loss, read_series
+from crosswind.web.jobdata import Background, Loss, read_background, read_loss, read_series
 from crosswind.web.pages.job.coverage import coverage_plot, read_coverage
 from crosswind.web.pages.job.nodes import node_plots, read_nodes
 from crosswind.web.plots import (
@@ -93,11 +94,16 @@ def _one_process(conn: Connection, job: JobRow, names: tuple[str, ...], process:
     if process >= job.n_processes:
         return {}
     chosen = [series_named(name) for name in names]
-    data = read_frames(conn, job, {metric for series in chosen for metric in series.metrics})
     row = slice(process, process + 1)
-    frames = {name: values[row] for name, values in data.frames.items()}
+    covered = queries.get_covered(conn, job.key)
+    if covered is None:
+        return {}
+    mine = covered[row].copy()  # so that what is of all the others goes
+    del covered
+    metrics = {metric for series in chosen for metric in series.metrics}
+    frames = {name: values[row].copy() for name, values in each_frame(conn, job.key, metrics)}
     return {
-        series.name: process_series(series, frames, data.covered_ns[row])[0]
+        series.name: process_series(series, frames, mine)[0]
         for series in chosen
         if not frames.keys().isdisjoint(series.metrics)
     }
