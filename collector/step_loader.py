@@ -15,6 +15,7 @@ from crosswind.collector.claim import Claims
 from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, checked_evaluation, evaluate_whole
 from crosswind.collector.report import CollectReport, LoadedStep
 from crosswind.collector.running import News, tail_of
+from crosswind.collector.spool import is_copy
 from crosswind.db import DatabaseError, Evaluation, LoadResult, RefusedProfile, load_profile
 from crosswind.db.store import extend_profile
 from crosswind.db.summaries import Summarize
@@ -168,7 +169,8 @@ class StepLoader:
         on.
         """
         try:
-            profile = merge_files(files, dropped, running=running, ended_ns=ended_ns)
+            copies = {file.path for file in files if is_copy(file.path)}
+            profile = merge_files(files, dropped, running=running, unheard=copies, ended_ns=ended_ns)
         except (ValueError, ArithmeticError, LookupError) as error:
             raise FormatError(files[0].path, f"cannot be merged ({type(error).__name__}: {error})") from error
         origins = ((self._shown(Path(path)), why) for path, why in profile.dropped_files)

@@ -109,13 +109,15 @@ def endings(
     now_ns: int | None = None,
     last_seen_ns: Mapping[str, int] | None = None,
     running: Collection[str] = (),
+    unheard: Collection[str] = (),
     ended_ns: int = 0,
 ) -> list[Ending]:
     """The ending of each process of a job step, in the order of `files`; logs: the short processes of the step.
 
     last_seen_ns: when the caller last saw a process alive, by path. running: paths of those that the caller takes to be
-    running somewhere, unless they say otherwise themselves. ended_ns: when the last process ended that is not among the
-    files. now_ns: UTC, default the clock.
+    running somewhere, unless they say otherwise themselves. unheard: of those whose end somebody else would tell: they
+    are lost where it is not known, which is not final as being killed is. ended_ns: when the last process ended that is
+    not among the files. now_ns: UTC, default the clock.
     """
     machine = machine or Machine.this()
     now_ns = time.time_ns() if now_ns is None else now_ns
@@ -127,7 +129,7 @@ def endings(
     return [
         ending
         or Ending(
-            "running" if file.path in running else "killed",
+            "running" if file.path in running else "lost" if file.path in unheard else "killed",
             _last_sign(file, seen.get(file.path, 0), others_end, now_ns),
             guessed=True,
         )

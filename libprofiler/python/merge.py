@@ -93,10 +93,11 @@ def merge_files(
     now_ns: int | None = None,
     machine: Machine | None = None,
     running: Collection[str] = (),
+    unheard: Collection[str] = (),
     ended_ns: int = 0,
 ) -> Profile:
-    """Merge files that were read and belong to one step (at least one). running, ended_ns: see lifecycle.endings.
-    Raises FormatError when they are too much.
+    """Merge files that were read and belong to one step (at least one). running, unheard, ended_ns: see
+    lifecycle.endings. Raises FormatError when they are too much.
     """
     key = next(iter(group_by_step(files)))
     originals, copies = _without_copies(files)
@@ -105,7 +106,7 @@ def merge_files(
     worlds = worlds_of(spools)
     logs = [f for f in fitting if isinstance(f, ShortLog)]
     ends = endings(spools, logs, machine=machine, now_ns=now_ns, last_seen_ns=last_seen_ns, running=running,
-                   ended_ns=ended_ns)  # fmt: skip
+                   unheard=unheard, ended_ns=ended_ns)  # fmt: skip
     rows = _rows(spools, ends, worlds, logs)
     if not rows:
         raise FormatError(files[0].path, "holds no process")

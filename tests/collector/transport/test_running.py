@@ -241,15 +241,34 @@ def test_a_collector_that_was_away_waits_for_new_copies(nodes, process, shipper,
     process.grow(NOW_SLICE - 10, 5)
     shipper.ship(NODE)
     site()
-    (copy,) = nodes.arrived.glob("*.xws")
-    os.utime(copy, (time.time() - 7200,) * 2)
-    now_ns = time.time_ns()
+    now_ns = time.time_ns() + 7200 * 10**9
     daemon = Daemon([nodes.arrived], engine, clock_ns=lambda: now_ns)
-    for seconds, state in ((0, "running"), (60, "running"), (3400, "running"), (200, "killed")):
+    for seconds, state in ((0, "running"), (60, "running"), (3400, "running"), (200, "lost")):
         now_ns += seconds * 10**9
         daemon.look()
         with reading(engine) as conn:
             assert [job.state for job in queries.list_jobs(conn)[0]] == [state]
+
+
+def test_a_node_that_is_heard_of_again_goes_on_where_it_was(nodes, process, shipper, site, engine, clock):
+    """Its copies did not come through for long."""
+    process.grow(NOW_SLICE - 10, 5)
+    shipper.ship(NODE)
+    site()
+    now_ns = time.time_ns()
+    daemon = Daemon([nodes.arrived], engine, settings=Settings(delete=True), clock_ns=lambda: now_ns)
+    daemon.look()
+    now_ns += 3700 * 10**9
+    daemon.look()
+    assert list(nodes.arrived.glob("*.xws")) == []
+    assert site() == {"1001": ("lost", [5])}
+    clock.s += 1000
+    process.grow(NOW_SLICE - 9, 6)
+    shipper.ship(NODE)
+    assert site() == {"1001": ("running", [5, 6])}
+    process.end((NOW_SLICE - 8) * SLICE_NS)
+    shipper.ship(Machine("another"))
+    assert site() == {"1001": ("finished", [5, 6])}
 
 
 def test_copies_of_a_node_that_died_end_by_silence(nodes, process, shipper, site):
