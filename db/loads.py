@@ -25,6 +25,8 @@ __all__ = [
 MAX_JOBS = 1000  # read for one job; the others are only counted
 MAX_FRAME = 256 << 20  # bytes of one metric of a job that is read
 MAX_HELD = 256 << 20  # bytes of loads, after which no further job is read
+MAX_PLACES = 64  # nodes, or switches, on which two jobs are looked at: a wide job does much the same on all of its own
+MAX_MEETINGS = 256  # places of a kind times jobs that met on several: with more such jobs fewer places of each
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class JobLoad:
 
 @dataclass(frozen=True)
 class Meeting:
-    """A job, the resources on which it met the one asked about, and where it was plugged in."""
+    """A job, the resources on which it met the one asked about (of a kind at most MAX_PLACES, evenly chosen), and where
+    it was plugged in.
+    """
 
     job: JobRow
     resources: tuple[str, ...]
@@ -97,11 +101,22 @@ def jobs_beside(conn: Connection, job: JobRow, kinds: Collection[str]) -> list[M
     others = {j.key: j for j in queries.jobs_overlapping(conn, job.start_ns, job.end_ns) if j.key != job.key}
     used = _used_by_both(conn, job.key, others, kinds)
     paths = topology.paths_of_jobs(conn, {j.key: j.hosts for j in (job, *others.values())})
+    met = {key: _really_shared(job, others[key], some, paths) for key, some in used.items()}
+    wide = sum(len({resources.split(name)[0] for name in names}) < len(names) for names in met.values())
+    most = min(max(MAX_MEETINGS // max(wide, 1), 2), MAX_PLACES)
     return [
-        Meeting(others[key], tuple(shared), _place(paths[key]))
-        for key, some in used.items()
-        if (shared := _really_shared(job, others[key], some, paths))
+        Meeting(others[key], _on_some_places(names, most), _place(paths[key])) for key, names in met.items() if names
     ]
+
+
+def _on_some_places(names: Sequence[str], most: int) -> tuple[str, ...]:
+    """Of resources of each kind at most so many, evenly chosen."""
+    of_kind: dict[str, list[str]] = {}
+    for name in names:
+        of_kind.setdefault(resources.split(name)[0], []).append(name)
+    return tuple(
+        some[i * len(some) // n] for some in of_kind.values() for n in (min(len(some), most),) for i in range(n)
+    )
 
 
 def _used_by_both(

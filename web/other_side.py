@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from crosswind.analysis.lookup import Load, coincidences, metrics_of_loads, suspects_of
+from crosswind.analysis.lookup import Load, Suspect, coincidences, metrics_of_loads, suspects_of
 from crosswind.db import queries, resources, topology
-from crosswind.db.loads import hit_most, jobs_beside, keys_in_scope, on_slices_of, running_in, shares_of_job
+from crosswind.db.loads import Meeting, hit_most, jobs_beside, keys_in_scope, on_slices_of, running_in, shares_of_job
 from crosswind.db.queries import JobRow
 from crosswind.db.scope import JobScope
 from crosswind.web.jobdata import read_loss
@@ -21,6 +24,8 @@ __all__ = ["MAX_VICTIMS", "OtherSide", "Victim", "read_other_side"]
 MAX_VICTIMS = 50  # that are tested: those that lost the largest share
 LEAST_STRETCHES = 5  # in which a victim lost time: with fewer, one coincidence looks like many
 MAX_CELLS = 32 << 20  # processes times slices of a job whose own loads are read
+
+_Victim = tuple[JobRow, NDArray[np.float64], Sequence[Suspect[tuple[str, Load]]]]
 
 
 @dataclass(frozen=True)
@@ -97,24 +102,7 @@ def read_other_side(conn: Connection, job: JobRow, scope: JobScope = JobScope.EV
     names = sorted({name for key in chosen for name in beside[key].resources})
     hosts = {process.host for process in queries.get_processes(conn, job.key)}
     own = shares_of_job(conn, job, names, metrics, topology.place_of_job(conn, job.key, hosts))
-    victims = []
-    for key in chosen:
-        victim, shared = beside[key].job, beside[key].resources
-        loss = read_loss(conn, victim).per_slice_s
-        suspects = [
-            suspect
-            for name in shared
-            for suspect in suspects_of(
-                name,
-                name,
-                resources.split(name)[0],
-                {metric: on_slices_of(victim, job, values) for metric, values in own.get(name, {}).items()},
-                running_in(victim, job),
-            )
-        ]
-        if loss is not None:
-            victims.append((victim, loss, suspects))
-    found = coincidences(victims)
+    found = coincidences(_victims(conn, job, own, [beside[key] for key in chosen]))
     known = keys_in_scope(conn, scope, {victim.key for victim, _ in found.lines})
     named = tuple(
         Victim(victim, line.suspect.resource, _title(line.suspect.key[1]), line.effect, line.q)
@@ -122,6 +110,27 @@ def read_other_side(conn: Connection, job: JobRow, scope: JobScope = JobScope.EV
         if victim.key in known
     )
     return OtherSide(len(beside), found.tested, len(found.lines), named)
+
+
+def _victims(
+    conn: Connection, job: JobRow, own: Mapping[str, Mapping[str, NDArray[np.int64]]], met: Iterable[Meeting]
+) -> Iterator[_Victim]:
+    """Each job that was met, what it lost, and the job's own loads on its slices, one at a time in memory."""
+    for meeting in met:
+        victim, loss = meeting.job, read_loss(conn, meeting.job).per_slice_s
+        if loss is not None:
+            suspects = [
+                suspect
+                for name in meeting.resources
+                for suspect in suspects_of(
+                    name,
+                    name,
+                    resources.split(name)[0],
+                    {metric: on_slices_of(victim, job, values) for metric, values in own.get(name, {}).items()},
+                    running_in(victim, job),
+                )
+            ]
+            yield victim, loss, suspects
 
 
 def _title(load: Load) -> str:

@@ -88,6 +88,6 @@ def _of_node(load: NodeLoad, series: NodeSeries) -> NDArray[np.float64] | None:
         return None
     total: NDArray[np.float64] = np.sum(parts, axis=0)
     if load.per:
-        requests = series[load.per]
-        return np.divide(total, requests, out=np.where(np.isnan(requests), np.nan, 0.0), where=requests > 0)
+        requests = series[load.per]  # where there are none nothing waits, and nothing is known of how long it would
+        return np.divide(total, requests, out=np.full(total.shape, np.nan), where=requests > 0)
     return -total if load.falls else total

@@ -45,7 +45,8 @@ def rises(loads: Floats, begin: int, end: int, *, lags: Sequence[int] = LAGS) ->
     during = high[:, begin]
     known = ~np.isnan(high)
     count = known.sum(axis=1)
-    as_high = (known & (high >= during[:, None] * (1 - 1e-12))).sum(axis=1)
+    rounding = 1e-9 * np.max(np.abs(np.nan_to_num(high)), axis=1, initial=0.0)
+    as_high = (known & (high >= (during - rounding)[:, None])).sum(axis=1)
     usual = np.array([np.median(row[there]) if there.any() else np.nan for row, there in zip(high, known, strict=True)])
     there = ~np.isnan(during)
     p = np.divide(as_high, count, out=np.full(count.shape, np.nan), where=there & (count > 0))

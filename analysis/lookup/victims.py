@@ -6,8 +6,8 @@ nothing, which a rank correlation alone tells; only the others are compared with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -31,14 +31,14 @@ V = TypeVar("V")
 @dataclass(frozen=True)
 class Coincidences(Generic[V, K]):
     """tested: how many victims could be. lines: those whose dents coincided with a load, the surest first, with the
-    load that fits best.
+    load that fits best; q there is that over all victims.
     """
 
     tested: int
     lines: tuple[tuple[V, Suspicion[K]], ...]
 
 
-def coincidences(victims: Sequence[tuple[V, NDArray[np.float64], Sequence[Suspect[K]]]]) -> Coincidences[V, K]:
+def coincidences(victims: Iterable[tuple[V, NDArray[np.float64], Sequence[Suspect[K]]]]) -> Coincidences[V, K]:
     """Test each victim: whatever it is for the caller, its loss [slice], and the job's loads on its slices.
 
     Of the victims in the list at most a share of RATE is expected to be chance (Benjamini and Hochberg over all that
@@ -53,9 +53,13 @@ def coincidences(victims: Sequence[tuple[V, NDArray[np.float64], Sequence[Suspec
             best.append((victim, _best(loss, suspects) if likely else None))
     p = np.array([1.0 if line is None else line.p for _, line in best])
     q = false_discovery_rate(p)
-    found = [(q[i], victim, line) for i, (victim, line) in enumerate(best) if line is not None and q[i] <= RATE]
-    found.sort(key=lambda row: (row[0], -row[2].effect))
-    return Coincidences(len(best), tuple((victim, line) for _, victim, line in found))
+    found = [
+        (victim, replace(line, q=float(q[i])))
+        for i, (victim, line) in enumerate(best)
+        if line is not None and q[i] <= RATE
+    ]
+    found.sort(key=lambda row: (row[1].q, -row[1].effect))
+    return Coincidences(len(best), tuple(found))
 
 
 def _best(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]]) -> Suspicion[K] | None:
@@ -64,6 +68,4 @@ def _best(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]]) -> Suspicio
     if not found:
         return None
     line = min(found, key=lambda each: each.p)
-    return Suspicion(
-        line.suspect, line.found, line.effect, line.rho, line.lag, min(1.0, line.p * len(suspects)), line.q
-    )
+    return replace(line, p=min(1.0, line.p * len(suspects)))

@@ -9,8 +9,8 @@ import argparse
 
 import numpy as np
 
-from crosswind.analysis.lookup import Suspect, coincidences, rank_suspects
-from support.contention import SLICES, system, while_it_ran
+from crosswind.analysis.lookup import Role, Suspect, Suspicion, coincidences, rank_suspects
+from support.contention import SLICES, System, system, while_it_ran
 
 FIRST_SEED = 60_000
 
@@ -18,15 +18,19 @@ FIRST_SEED = 60_000
 def with_culprit(seed: int) -> tuple[bool, bool]:
     """Whether the planted culprit is first, and whether it is called found."""
     made = system(seed, culprit=True)
-    first = rank_suspects(made.loss, made.suspects()).lines[0]
+    first = _list(made)[0]
     named = first.suspect.key == made.culprit
     return named, named and first.found
 
 
 def without_culprit(seed: int) -> bool:
-    """Whether somebody is accused."""
+    """Whether a job, or all of them together, is accused; signs feel the victim's own dents and are found."""
     made = system(seed, culprit=False)
-    return any(line.found for line in rank_suspects(made.loss, made.suspects()).lines)
+    return any(line.found and line.suspect.role is not Role.SIGN for line in _list(made))
+
+
+def _list(made: System) -> tuple[Suspicion[int], ...]:
+    return rank_suspects(made.loss, made.suspects()).lines
 
 
 def held_up_once(seed: int) -> bool:

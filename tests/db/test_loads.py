@@ -51,6 +51,19 @@ def test_a_job_on_one_node_meets_nobody_on_the_network(engine):
     assert {load.resource for load in beside(engine, "2").loads} == {"fs:disk@a"}
 
 
+def test_a_wide_job_is_looked_at_on_some_nodes_and_a_narrow_one_on_its_own(engine, monkeypatch):
+    """A job of 512 nodes beside another would be thousands of series, and a minute of a processor."""
+    monkeypatch.setattr(loads, "MAX_PLACES", 4)
+    nodes = tuple(f"n{i:02}" for i in range(16))
+    store(engine, job_id="1", hosts=nodes, n_ranks=16)
+    store(engine, job_id="2", hosts=nodes, n_ranks=16, seed=4)
+    store(engine, job_id="3", hosts=("n05",), n_ranks=1, mpi="", seed=5)
+    found = {(load.job.job_id, load.resource) for load in beside(engine, "1").loads}
+    assert found == {("2", f"fs:disk@n{i:02}") for i in (0, 4, 8, 12)} | {("2", "net"), ("3", "fs:disk@n05")}
+    monkeypatch.setattr(loads, "MAX_MEETINGS", 1)
+    assert sum(load.job.job_id == "2" for load in beside(engine, "1").loads) == 3
+
+
 PATHS = {
     "a": ("leaf1", "island", "top"), "b": ("leaf1", "island", "top"), "c": ("leaf2", "island", "top"),
     "d": ("leaf3", "top"), "e": ("leaf3", "top"), "f": ("leaf4", "top"),

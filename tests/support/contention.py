@@ -13,7 +13,7 @@ from crosswind.analysis.lookup import Role, Suspect
 
 SLICES = 900  # an hour
 SWITCHES = 8  # of which the victim's nodes are below two
-SIGNS = 12  # what nodes tell; some of them feel what slows the victim down
+SIGNS = 12  # what nodes tell; half of them feel what slows the victim down, be it a culprit or itself
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def system(seed: int, *, culprit: bool, jobs: int = 50, slices: int = SLICES) ->
         push = (1 - late) * push + late * np.concatenate(([0.0], push[:-1]))
         slowed = slowed + random.uniform(0.15, 0.6) * push
     rate = 1000 * np.exp(random.normal(0, random.uniform(0.01, 0.05), slices)) * (1 - np.minimum(slowed, 0.95))
-    signs = np.array([_sign(random, slowed if culprit and i % 2 else np.zeros(slices)) for i in range(SIGNS)])
+    signs = np.array([_sign(random, slowed if i % 2 else np.zeros(slices)) for i in range(SIGNS)])
     return System(1 - rate / np.median(rate), rate, loads, traffic, below, signs, chosen)
 
 

@@ -43,10 +43,10 @@ def test_traffic_is_the_sum_of_the_servers_and_unknown_where_one_is() -> None:
 def test_waiting_is_per_request_and_low_frequency_is_trouble() -> None:
     found = told(
         NODE_LOADS,
-        {"lustre_ost_wait": [6, 9, 0, N], "lustre_ost_requests": [2, 3, 0, N], "cpu_frequency": [3e9, 2e9, 3e9, 3e9],
+        {"lustre_ost_wait": [6, 12, 0, N], "lustre_ost_requests": [2, 3, 0, N], "cpu_frequency": [3e9, 2e9, 3e9, 3e9],
          "lustre_mdt_wait": [1, 2, 3, 4]},
     )  # fmt: skip
-    np.testing.assert_array_equal(found["waiting time of a Lustre request for data"].load, [3, 3, 0, N])
+    np.testing.assert_array_equal(found["waiting time of a Lustre request for data"].load, [3, 4, N, N])
     assert found["low processor frequency"].load.argmax() == 1
     assert "waiting time of a Lustre request for metadata" not in found
 

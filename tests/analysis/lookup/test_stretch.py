@@ -27,6 +27,20 @@ def test_it_is_what_its_words_say() -> None:
             assert (found.during[i], found.usual[i], found.p[i]) == pytest.approx(by_hand(load, begin, end))
 
 
+def test_loads_below_zero_count_as_any_other() -> None:
+    """A low frequency is trouble, so it is turned round."""
+    frequency = np.where(np.arange(60) == 30, 1e9, 3e9) + np.arange(60)
+    found = rises(-frequency[None], 30, 31)
+    assert (found.during[0], found.p[0]) == (-1e9 - 30, pytest.approx(3 / 60))
+    assert by_hand(-frequency, 30, 31)[2] == pytest.approx(found.p[0])
+
+
+def test_nothing_is_not_made_higher_by_rounding() -> None:
+    load = np.zeros((1, 200))
+    load[0, :40] = np.random.default_rng(1).random(40) / 3
+    assert rises(load, 100, 103).p[0] == 1
+
+
 def test_what_began_just_before_counts() -> None:
     """The loss follows the load by up to two slices."""
     load = np.zeros((1, 100))

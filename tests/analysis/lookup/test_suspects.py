@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from crosswind.analysis.errors import InputError
-from crosswind.analysis.lookup import Suspect, Suspicion, rank_suspects
-from support.contention import system
+from crosswind.analysis.lookup import Role, Suspect, Suspicion, rank_suspects
+from support.contention import System, system
 
 SYSTEMS = 40
 
@@ -28,7 +28,9 @@ def test_the_planted_culprit_is_first() -> None:
 
 @pytest.mark.slow
 def test_without_a_culprit_nobody_is_accused() -> None:
-    claims = [any(line.found for line in _list(10_000 + seed, culprit=False)[1]) for seed in range(SYSTEMS)]
+    """Signs feel the victim's own dents and are found; no job may be because of that."""
+    lists = [_list(10_000 + seed, culprit=False)[1] for seed in range(SYSTEMS)]
+    claims = [any(line.found and line.suspect.role is not Role.SIGN for line in lines) for lines in lists]
     assert np.mean(claims) <= 0.05
 
 
@@ -76,6 +78,19 @@ def test_the_effect_is_the_share_that_goes_with_the_load() -> None:
     assert lines[0].found
     assert lines[0].effect == pytest.approx(0.6 * load.sum() / loss.sum(), abs=0.05)
     assert not lines[1].found
+
+
+def test_signs_that_follow_the_loss_do_not_make_it_easier_to_accuse_a_job() -> None:
+    made = system(7, culprit=False, jobs=20)
+    signs = [Suspect(-3, "node", made.loss + i, Role.SIGN) for i in range(30)]
+    alone, beside = (rank_suspects(made.loss, [*_of_jobs(made), *more]).lines for more in ([], signs))
+    assert all(line.found for line in beside if line.suspect.role is Role.SIGN)
+    q = {(line.suspect.key, line.suspect.resource): line.q for line in alone}
+    assert {at: line.q for line in beside if (at := (line.suspect.key, line.suspect.resource)) in q} == q
+
+
+def _of_jobs(made: System) -> list[Suspect[int]]:
+    return [suspect for suspect in made.suspects() if suspect.role is Role.LOAD]
 
 
 def test_empty_and_refused() -> None:

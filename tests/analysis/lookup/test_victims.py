@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from crosswind.analysis.lookup import Suspect, coincidences
 from support.contention import system, while_it_ran
@@ -23,6 +24,8 @@ def test_victims_are_found_and_the_others_are_not() -> None:
     assert found.tested == 23
     assert {victim for victim, _ in found.lines} == {0, 1, 2}
     assert {line.suspect.key for _, line in found.lines} == {"w"}
+    p, q = (np.array([getattr(line, name) for _, line in found.lines]) for name in ("p", "q"))
+    assert q == pytest.approx(p.max() * 23 / 3), "of all that were tested, not of each victim's own lookup"
 
 
 def test_an_innocent_job_is_seldom_blamed() -> None:
