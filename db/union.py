@@ -28,8 +28,8 @@ _Source = tuple[Profile, int]
 class Tail:
     """The newest slices of a job step, of which the others were loaded before. profile: only with slices from
     `profile.first_slice` on and without segments, all else as of the whole step, but for arrays of `access` that are
-    left out: what is there of them stays. since: int64 [process], number of the
-    slice before which those of a process are left out. before_ns: int64 [process], UTC until when they are; 0: none is.
+    left out: what is there of them stays. since: int64 [process], number of the slice before which those of a process
+    are left out. before_ns: int64 [process], UTC until when they are; 0: none is.
     """
 
     profile: Profile
@@ -129,21 +129,27 @@ def _assemble(old: Profile, new: Profile, chosen: list[_Source]) -> Profile:
     if problem := span_problem(n, new.slice_ns):  # before there are arrays of it
         raise refusal(new.job, problem)
 
-    def on_grid(arrays: dict[int, NDArray[np.int64]]) -> NDArray[np.int64]:
-        """[process, slice] on the common slices. arrays: by id of the profile; zero where one has none."""
-        out = np.zeros((len(chosen), n), dtype=np.int64)
-        for i, (profile, row) in enumerate(chosen):
-            if id(profile) in arrays:
-                at = profile.first_slice - first
-                out[i, at : at + profile.n_slices] = arrays[id(profile)][row]
+    rows = np.array([row for _, row in chosen], dtype=np.intp)
+    of_new = np.array([profile is new for profile, _ in chosen], dtype=np.bool_)
+    parts = ((old, ~of_new), (new, of_new))
+
+    def on_grid(*arrays: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """[process, slice] on the common slices. arrays: of the old and the new one; None: zeros."""
+        out = np.zeros((rows.size, n), dtype=np.int64)
+        for (profile, here), values in zip(parts, arrays, strict=True):
+            at = profile.first_slice - first
+            if values is not None:
+                out[here, at : at + profile.n_slices] = values[rows[here]]
         return out
 
     def per_process(tables: Callable[[Profile], dict[str, NDArray[np.int64]]]) -> dict[str, NDArray[np.int64]]:
         """Arrays whose first axis is the process, by name."""
         out = {}
         for name, like in sorted((tables(old) | tables(new)).items()):
-            zero = np.zeros(like.shape[1:], dtype=np.int64)
-            out[name] = np.stack([tables(p)[name][row] if name in tables(p) else zero for p, row in chosen])
+            out[name] = np.zeros((rows.size, *like.shape[1:]), dtype=np.int64)
+            for profile, here in parts:
+                if name in tables(profile):
+                    out[name][here] = tables(profile)[name][rows[here]]
         return out
 
     processes = tuple(profile.processes[row] for profile, row in chosen)
@@ -164,10 +170,10 @@ def _assemble(old: Profile, new: Profile, chosen: list[_Source]) -> Profile:
         first_slice=first,
         n_slices=n,
         slices={
-            metric: on_grid({id(p): p.slices[metric] for p in (old, new) if metric in p.slices})
+            metric: on_grid(old.slices.get(metric), new.slices.get(metric))
             for metric in sorted(old.slices.keys() | new.slices.keys())
         },
-        covered_ns=on_grid({id(p): p.covered_ns for p in (old, new)}),
+        covered_ns=on_grid(old.covered_ns, new.covered_ns),
         totals=per_process(lambda p: p.totals),
         functions=per_process(lambda p: p.functions),
         access=per_process(lambda p: p.access),
