@@ -1,8 +1,7 @@
-"""SELECTs behind a job's page and the volumes in the list of jobs: sums, the clock, what was dropped, lost time."""
+"""SELECTs behind a job's page: sums, the clock, what was dropped, lost time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,19 +12,7 @@ from crosswind.db import codec, schema
 from crosswind.db.evaluation import LostTime, lost_time_of
 from crosswind.profile.model import Clock
 
-__all__ = [
-    "IO_VOLUME_METRICS", "JobRecord", "get_access", "get_io_volumes", "get_lost_time", "get_record", "get_totals",
-    "has_segments",
-]  # fmt: skip
-
-# Bytes to and from file systems that jobs share. Both layers: what stdio counts is moved by internal calls of the C
-# library and not counted as system calls. Memory, pipes and sockets are no volume on a file system.
-IO_VOLUME_METRICS: tuple[str, ...] = tuple(
-    f"{layer}_{place}_{op}_bytes"
-    for layer in ("posix", "stdio")
-    for place in ("net", "disk")
-    for op in ("read", "write")
-)
+__all__ = ["JobRecord", "get_access", "get_lost_time", "get_record", "get_totals", "has_segments"]
 
 
 @dataclass(frozen=True)
@@ -80,17 +67,3 @@ def has_segments(conn: Connection, job_key: int) -> bool:
     """Whether the job has the bulk-synchronous view that estimates are made of."""
     query = select(schema.segments.c.job_key).where(schema.segments.c.job_key == job_key)
     return conn.execute(query).one_or_none() is not None
-
-
-def get_io_volumes(conn: Connection, job_keys: Sequence[int]) -> dict[int, int]:
-    """Bytes that each of these jobs read from and wrote to file systems (IO_VOLUME_METRICS); 0 where it did not."""
-    query = (
-        select(schema.total.c.job_key, schema.total.c.data, schema.job.c.n_processes)
-        .join(schema.metric, schema.metric.c.id == schema.total.c.metric_id)
-        .join(schema.job, schema.job.c.key == schema.total.c.job_key)
-        .where(schema.total.c.job_key.in_(list(job_keys)), schema.metric.c.name.in_(IO_VOLUME_METRICS))
-    )
-    volumes = dict.fromkeys(job_keys, 0)
-    for key, data, n in conn.execute(query):
-        volumes[key] += int(codec.decode_ints(data, (n,)).sum())
-    return volumes

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from crosswind.db.details import IO_VOLUME_METRICS
 from crosswind.db.limits import MAX_INT
 from crosswind.db.resources import FEEDS
 
@@ -24,11 +23,20 @@ SUSPICIOUS_RATES = {"small requests": 1000.0, "many opens": 100.0, "metadata sto
 
 OPENS = ("open", "openat", "creat", "fopen", "freopen", "MPI_File_open")
 
+# Bytes to and from file systems that jobs share. Both layers: what stdio counts is moved by internal calls of the C
+# library and not counted as system calls. Memory, pipes and sockets are no volume on a file system.
+_VOLUMES: tuple[str, ...] = tuple(
+    f"{layer}_{place}_{op}_bytes"
+    for layer in ("posix", "stdio")
+    for place in ("net", "disk")
+    for op in ("read", "write")
+)
+
 # Column -> the metrics whose totals it adds up over the processes.
 SUMS: dict[str, tuple[str, ...]] = {
     "cpu_ns": ("cpu_time",),
-    "fs_bytes": IO_VOLUME_METRICS,
-    "fs_requests": tuple(name.removesuffix("bytes") + "calls" for name in IO_VOLUME_METRICS),
+    "fs_bytes": _VOLUMES,
+    "fs_requests": tuple(name.removesuffix("bytes") + "calls" for name in _VOLUMES),
     "fs_metadata_calls": tuple(f"posix_{place}_meta_calls" for place in ("net", "disk")),
     "net_fs_bytes": tuple(name for name in FEEDS["fs:net"] if name.endswith("_bytes")),
 }

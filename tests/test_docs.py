@@ -87,7 +87,8 @@ def test_every_metric_is_documented():
 
 def test_every_page_is_in_the_index():
     index = (DOCS / "README.md").read_text()
-    missing = [p.name for p in DOCS.glob("*.md") if p.name != "README.md" and f"({p.name})" not in index]
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} - {"README.md"}
+    missing = [page for page in sorted(pages) if f"({page})" not in index]
     assert not missing
 
 

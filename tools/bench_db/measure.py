@@ -135,8 +135,7 @@ def _overlapping(conn: Connection, first_slice: int, n: int, resource: str | Non
 
 
 def _job_list(conn: Connection, order: str) -> None:
-    rows, _ = queries.list_jobs(conn, order=order, limit=50)
-    details.get_io_volumes(conn, [row.key for row in rows])
+    queries.list_jobs(conn, order=order, limit=50)
 
 
 @contextmanager
