@@ -11,6 +11,7 @@ from crosswind.collector.daemon import Daemon, Settings
 from crosswind.collector.running import RunningSteps
 from crosswind.db import frames, open_database, queries, reading, schema
 from crosswind.db.connection import writing
+from crosswind.db.topology import store_topology
 from crosswind.profile.access import READ, WRITTEN
 from support.databases import new_schema
 from support.growing import CALLS, GrowingSpool
@@ -268,3 +269,26 @@ def test_an_image_that_exec_replaced_has_ended(step, wholes):
     step.look()
     step.check()
     assert wholes == [18, 19]
+
+
+def test_nodes_that_move_meanwhile(step, wholes):
+    """What a step adds to the load on a switch goes to the one that it was below when it was first loaded."""
+    metrics = (*METRICS, "posix_sock_write_bytes")
+    for engine in step.engines:
+        store_topology(engine, {"n0": ["s1"], "n1": ["s2"]})
+    for k in range(9):
+        if k == 3:
+            for engine in step.engines:
+                store_topology(engine, {"n0": ["s2"], "n1": ["s1"], "n2": ["s1"]})
+            step.processes.append(step.start(60, host="n2"))
+        step.close(FIRST + k, metrics=metrics)
+        step.look()
+        step.check()
+    assert wholes == [18]
+    with reading(step.engines[0]) as conn:
+        profile = queries.get_profile(conn, 1)
+        hosts = [p.host for p in profile.processes]
+        for host, switch in (("n0", "s1"), ("n1", "s2")):
+            sums = queries.get_background(conn, [f"net:switch@{switch}"], None, FIRST, 9, SLICE_NS)
+            own = profile.slices[metrics[-1]][[name == host for name in hosts]].sum(axis=0)
+            np.testing.assert_array_equal(sums[f"net:switch@{switch}", metrics[-1]], own[:9])

@@ -117,7 +117,10 @@ def statements(engine):
         event.remove(engine, "before_cursor_execute", note)
 
 
-LARGE = ("frame", "background", "total", "process", "function", "coverage", "segments", "job_resource")
+LARGE = (
+    "frame", "background", "total", "process", "function", "coverage", "segments", "job_resource", "summary", "access",
+    "job_sums", "lost_time",
+)  # fmt: skip
 
 
 def test_neither_pages_nor_loading_read_a_whole_table(tools, site, engine):
