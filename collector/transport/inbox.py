@@ -75,7 +75,7 @@ class Inbox:
 
     def refuse(self, bundle: Path, reason: str) -> None:
         """Note a bundle that was not delivered, once."""
-        if (str(bundle), reason) not in self.refused:
+        if not any(Path(known).name == bundle.name and why == reason for known, why in self.refused):
             self.n_refused += 1
             self.refused = [*self.refused[1 - MAX_NOTED :], (str(bundle), reason)]
             log_event(logging.ERROR, "refused", bundle=bundle.name, reason=reason, refused_so_far=self.n_refused)

@@ -179,9 +179,10 @@ def test_bundles_of_another_cluster_stay_for_their_own_receiver(nodes, nats_serv
     Shipper(nodes.outbox("n01", cluster="red"), NatsSender(nats_server.url)).ship()
     wrong = Inbox(nodes.arrived)
     monkeypatch.setattr(jetstream, "IDLE_S", 0.05)
-    NatsReceiver(nats_server.url, nodes.arrived).receive(wrong)
-    assert (wrong.files, wrong.n_refused) == (0, 1)
-    time.sleep(0.2)
+    for _ in range(3):
+        NatsReceiver(nats_server.url, nodes.arrived).receive(wrong)
+        time.sleep(0.2)
+    assert (wrong.files, wrong.n_refused) == (0, 1), "it says so once"
     right = Inbox(nodes.arrived, cluster="red")
     NatsReceiver(nats_server.url, nodes.arrived).receive(right)
     assert right.files == 1
