@@ -23,12 +23,14 @@ RESOURCES = {"fs:net": "Network file systems", "net": "Network"}
 
 @dataclass(frozen=True)
 class Load:
-    """What one job, or several (job None), put on a resource. share: of all that was put there, 0 to 1."""
+    """What one job, or several (job None), put on a resource. share: of all that was put there, 0 to 1;
+    None where that is not told.
+    """
 
     job: PlacedJob | None
     title: str
     rate: str
-    share: float
+    share: float | None
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,14 @@ def _of_resource(
     whole = mine if hidden else max(total, mine)
     per_s = 1e9 / (max(n, 1) * slice_ns)
     loads = [
-        Load(job, f"{job.job_id}.{job.step}" if job.step else job.job_id, _rate(moved * per_s), moved / max(whole, 1))
+        Load(job, _name(job), _rate(moved * per_s), None if hidden else moved / max(whole, 1))
         for job, moved in own[:SHOWN]
         if moved
     ]
     rest = whole - sum(moved for _, moved in own[:SHOWN])
     if rest > 0.001 * max(whole, 1):
         who = "all other jobs" if viewer.names_others else "jobs of other users" if len(own) <= SHOWN else "other jobs"
-        loads.append(Load(None, who, _rate(rest * per_s), rest / whole))
+        loads.append(Load(None, who, _rate(rest * per_s), None if hidden else rest / whole))
     return LoadsNow(RESOURCES[name], "" if hidden else _rate(whole * per_s), tuple(loads), hidden)
 
 
@@ -88,6 +90,10 @@ def _sums(
     for job in readable:
         if job.key in sums:
             yield job, sums[job.key]
+
+
+def _name(job: PlacedJob) -> str:
+    return f"{job.job_id}.{job.step}" if job.step else job.job_id
 
 
 def _rate(value: float) -> str:

@@ -63,6 +63,11 @@ class Line:
         }[self.kind]
 
     @property
+    def can_be_drawn(self) -> bool:
+        """Whether any of its course is shown."""
+        return self.values is not None and not np.isnan(self.values).all()
+
+    @property
     def is_sign(self) -> bool:
         """Whether it names the resource, not who loaded it."""
         return self.role is Role.SIGN
@@ -151,7 +156,7 @@ class Lookup:
     def _of_stretch(self) -> str:
         rose = [line for line in self.lines if line.rose]
         if not rose:
-            return "Nothing beside this job was higher in this stretch than at other times." + self._told_of_run_only()
+            return f"{self._of_nothing_higher()} {self._of_run()}"
         first = rose[0]
         others = f" {len(rose) - 1} more were high then, too." if len(rose) > 1 else ""
         over = (
@@ -161,11 +166,11 @@ class Lookup:
         )
         return f"{first.words}: as high in {_percent(first.p_then)} of stretches of this length; {over}.{others}"
 
-    def _told_of_run_only(self) -> str:
-        """That there are lines of which nothing is told of a stretch."""
+    def _of_nothing_higher(self) -> str:
+        """Of a stretch: that nothing was higher in it, or that there are lines of which that is not told."""
         if all(line.p_then is not None for line in self.lines):
-            return ""
-        return " Of other users' jobs it is told over the whole run only."
+            return "Nothing beside this job was higher in this stretch than at other times. Over the whole run:"
+        return "What other users' jobs did is not told of one stretch. Over the whole run:"
 
     def to_json(self) -> dict[str, Any]:
         """The document of `crosswind lookup --json` and of the API."""
@@ -185,20 +190,20 @@ class Lookup:
         """The line to draw: the one asked for, else the first that may be shown; None where there is none."""
         if number is not None and 0 <= number < len(self.lines):
             line = self.lines[number]
-            return line if line.values is not None else self._in_its_place(line)
+            return line if line.can_be_drawn else self._in_its_place(line)
         return self._first_shown(self.lines)
 
     def _in_its_place(self, hidden: Line) -> Line | None:
         """Of a line that may not be drawn the sum that it is part of."""
         same = [line for line in self.lines if (line.resource, line.load) == (hidden.resource, hidden.load)]
-        return next((line for line in same if line.kind == "together"), None)
+        return next((line for line in same if line.kind == "together" and line.can_be_drawn), None)
 
     def _first_shown(self, lines: Sequence[Line]) -> Line | None:
         if not lines:
             return None
-        if lines[0].values is None and (found := self._in_its_place(lines[0])) is not None:
+        if not lines[0].can_be_drawn and (found := self._in_its_place(lines[0])) is not None:
             return found
-        return next((line for line in lines if line.values is not None), None)
+        return next((line for line in lines if line.can_be_drawn), None)
 
 
 def is_most_of(window: tuple[int, int], per_slice: Floats) -> bool:

@@ -200,28 +200,32 @@ def read_panels(
             lines = {
                 series.title: rates
                 for series in SERIES
-                if series.unit == unit and (rates := _rates(series, by_metric, slice_ns)) is not None
+                if series.unit == unit and (rates := _rates(series, by_metric, slice_ns, hidden)) is not None
             }
             if lines:
-                panels.append(_panel(name, unit, lines, hidden))
+                panels.append(_panel(name, unit, lines))
     return panels[: 2 * MOST_PANELS]
 
 
-def _rates(series: Series, by_metric: Mapping[str, NDArray[np.int64]], slice_ns: int) -> NDArray[np.float64] | None:
-    """A series of a resource per second, [slice]; None where it is zero throughout or not of this resource."""
+def _rates(
+    series: Series, by_metric: Mapping[str, NDArray[np.int64]], slice_ns: int, hidden: NDArray[np.bool_]
+) -> NDArray[np.float64] | None:
+    """A series of a resource per second, [slice], NaN where hidden; None where nothing of it is seen: neither a line
+    nor the unit tells what is withheld.
+    """
     known = [by_metric[name] for name in series.metrics if name in by_metric]
-    if not any(values.any() for values in known):
+    if not any(values[~hidden].any() for values in known):
         return None
-    return np.sum(known, axis=0).astype(np.float64) * (1e9 / slice_ns)
+    return np.where(hidden, np.nan, np.sum(known, axis=0).astype(np.float64) * (1e9 / slice_ns))
 
 
-def _panel(name: str, unit: str, lines: Mapping[str, NDArray[np.float64]], hidden: NDArray[np.bool_]) -> Panel:
+def _panel(name: str, unit: str, lines: Mapping[str, NDArray[np.float64]]) -> Panel:
     words = resource_words(name)
-    largest = max(float(values.max()) for values in lines.values())
+    largest = max(float(np.nanmax(values)) for values in lines.values())
     shown = display_unit(unit, largest)
     binned = {}
     for title, values in lines.items():
-        points = resample(np.where(hidden, np.nan, values * shown.factor), COLUMNS)
+        points = resample(values * shown.factor, COLUMNS)
         binned[title] = (_short(points.mean), _short(points.high))
     return Panel(
         name,

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
+from crosswind.analysis.lookup import Role
 from crosswind.collector.agent.metrics import BY_NAME
 from crosswind.db import load_profile, open_database
 from crosswind.db.nodes import NodeSlices, load_node_slices
 from crosswind.db.topology import store_topology
 from crosswind.tools.evaluation import evaluate
 from crosswind.web import create_app
+from crosswind.web.lookup_answer import Line, Lookup
 from support.neighbours import SLICES, bursts, make_neighbours, segments_of
 from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps, make_profile
 from support.sites import Jobs
@@ -96,6 +99,23 @@ def test_resources_are_named_in_words(neighbours: FlaskClient) -> None:
         assert "local disk of node01" in seen
         assert "@node01" not in seen
         assert "fs:disk" not in seen
+
+
+def test_what_is_withheld_is_neither_drawn_nor_called_quiet() -> None:
+    """A job of another user was found; of its stretch nothing is told, and the sum that it is in is withheld."""
+    line = Line(
+        "hidden", None, "cpu@n1", "processors in use", Role.LOAD, "processors", True, 0.9, 0.8, 0.0, 0.001, 0.01
+    )
+    withheld = replace(line, kind="together", values=np.full(10, np.nan), has_gaps=True)
+    sign = replace(line, kind="node", resource="the job's nodes", values=np.ones(10), p_then=0.9)
+    found = Lookup(
+        loss="lost time", per_slice=np.ones(10), lines=(line, withheld, sign), tested=3, left_out=0, repeats=True,
+        why_not="", window=(2, 4), resource=None, resources=("cpu@n1",),
+    )  # fmt: skip
+    assert found.chosen(None) is sign
+    assert found.chosen(0) is None
+    assert found.sentence.startswith("What other users' jobs did is not told of one stretch.")
+    assert "Processors in use on n1 by a job of another user rose with 90 %" in found.sentence
 
 
 @pytest.mark.parametrize(

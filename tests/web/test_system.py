@@ -232,6 +232,9 @@ def test_sums_of_too_few_others_are_withheld(town: str) -> None:
             assert [v is None for v in high] == [v is None for v in mean]
     assert panels
     assert any("at least 3" in note for note in answer["notes"])
+    alone, _ = picture(client_of(proxied_app(town), "alice"), f"from={START_MS}&to={START_MS + 7 * 4000}")
+    assert not [p for p in alone["panels"] if p["resource"] == "fs:net"], "neither its unit nor its lines tell of it"
+    assert any("at least 3" in note for note in alone["notes"])
 
 
 def test_loads_now_name_own_jobs_only(town: str) -> None:
@@ -240,6 +243,7 @@ def test_loads_now_name_own_jobs_only(town: str) -> None:
     assert "daveprog" in loads
     assert "carolprog" not in loads
     assert "in all" not in loads, "too few others in the last slices"
+    assert "<meter" not in loads, "a share of what is not told"
 
 
 # --- size and speed ----------------------------------------------------------------------------------------------
