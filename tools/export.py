@@ -180,14 +180,16 @@ def _write_readable(table: SegmentTable, path: Path) -> None:
 
 
 def _segments(run: Run) -> Columns:
-    from crosswind.profile.segment_csv import AT_SITE, STRIDE
+    from crosswind.profile.segment_csv import AT_SITE, CLOSED_BY, STRIDE
     from crosswind.profile.segments import CSV_COLUMNS
 
     table = _segment_table(run)
     segments, ranks = np.nonzero(table.valid.T)
     columns = {"seg": table.index[segments], "rank": table.ranks[ranks]}
     columns.update({name: table.columns[name][ranks, segments] for name in CSV_COLUMNS if name in table.columns})
-    return columns | {STRIDE: table.stride[segments], AT_SITE: table.from_call_sites[segments].astype(np.int64)}
+    columns |= {STRIDE: table.stride[segments], AT_SITE: table.from_call_sites[segments].astype(np.int64)}
+    places = np.array([*table.places, None], dtype=object)  # -1: not known
+    return columns | ({CLOSED_BY: places[table.closed_at[segments]]} if table.places else {})
 
 
 def _slices(run: Run) -> Columns:

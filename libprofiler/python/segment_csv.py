@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crosswind.profile.errors import FormatError
 from crosswind.profile.segments import CSV_COLUMNS, SegmentTable
 
-__all__ = ["REQUIRED_COLUMNS", "STRIDE", "read_csv", "write_csv"]
+__all__ = ["AT_SITE", "CLOSED_BY", "REQUIRED_COLUMNS", "STRIDE", "read_csv", "write_csv"]
 
 REQUIRED_COLUMNS: tuple[str, ...] = ("seg", "rank", "dur_us")
 STRIDE = "stride"  # how many segments a row merges; written where any does

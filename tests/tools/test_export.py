@@ -5,10 +5,12 @@ import errno
 import io
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from crosswind.db import load_profile, open_database
 from crosswind.profile import read_profile, write_profile
 from crosswind.profile.segments import CSV_COLUMNS
 from crosswind.tools import export as export_module
@@ -66,6 +68,24 @@ def test_parquet(crosswind, profile_file, tmp_path):
     table = parquet.read_table(tmp_path / "s.parquet")
     assert table.num_rows == 6000
     assert table.column_names == [*CSV_COLUMNS, "stride", "at_site"]
+
+
+def test_a_stored_job_says_which_calls_ended_its_segments(crosswind, tmp_path):
+    plain, places = make_lammps(n_segments=40), ("MPI_Allreduce at lmp+0x53c1e", "MPI_Barrier")
+    segments = replace(plain.segments, closed_at=np.arange(40) % 3 - 1, places=places)
+    write_profile(replace(plain, segments=segments), tmp_path / "p.xwp")
+    engine = open_database(f"sqlite:///{tmp_path}/p.db")
+    load_profile(engine, replace(plain, segments=segments))
+    engine.dispose()
+    stored = ("export", "1001", "--db", "sqlite:///p.db", "--format")
+    expected = [[None, *places][i % 3] for i in range(40) for _rank in (0, 1)]
+    assert [row["closed_by"] for row in json.loads(crosswind(*stored, "json").stdout)] == expected
+    assert [row["closed_by"] or None for row in rows(crosswind(*stored, "csv").stdout)] == expected
+    parquet = pytest.importorskip(
+        "pyarrow.parquet", reason="pyarrow is not installed (pip install 'crosswind[parquet]')"
+    )
+    crosswind(*stored, "parquet", "-o", "s.parquet")
+    assert parquet.read_table(tmp_path / "s.parquet")["closed_by"].to_pylist() == expected
 
 
 def test_segments_as_json_tell_what_was_merged_and_how_they_were_cut(crosswind, tmp_path):
