@@ -66,7 +66,9 @@ def lookup_command(
         return
     click.echo(one_line(found.sentence))
     if found.lines:
-        print_table(HEADER, map(_row, found.lines[:LINES_SHOWN]), f"{found.tested} series tested, findings marked *")
+        header = (*HEADER, "as high in") if found.compares else HEADER
+        rows = [_row(line, compares=found.compares) for line in found.lines[:LINES_SHOWN]]
+        print_table(header, rows, f"{found.tested} series tested, findings marked *")
     if found.left_out:
         click.echo(f"{found.left_out} more jobs ran beside it and were not read.")
 
@@ -128,15 +130,17 @@ def _print_other_side(side: OtherSide, as_json: bool) -> None:
         print_table(VICTIMS, rows)
 
 
-def _row(line: Line) -> tuple[str, ...]:
+def _row(line: Line, *, compares: bool) -> tuple[str, ...]:
+    then = "-" if line.p_then is None else f"{100 * line.p_then:.2g} % of stretches"
     return (
         ("* " if line.found else "  ") + line.who.removeprefix("job "),
         line.job.command if line.job else "",
         line.resource,
-        line.load,
+        f"{line.load} (sign)" if line.is_sign else line.load,
         f"{100 * line.effect:.0f} %",
         f"{line.rho:.2f}",
         f"{line.lag_s:g} s",
         f"{line.p:.2g}",
         f"{line.q:.2g}",
+        *((then,) if compares else ()),
     )

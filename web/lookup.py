@@ -168,6 +168,7 @@ def _line(found: Suspicion[_Source], slice_ns: int) -> Line:
         p=found.p,
         q=found.q,
         values=found.suspect.load * _per_second(told_by, slice_ns),
+        falls=isinstance(told_by, NodeLoad) and told_by.falls,
     )
 
 
@@ -238,8 +239,9 @@ def _by_stretch(lines: list[Line], window: tuple[int, int]) -> list[Line]:
     drawn = [i for i, line in enumerate(lines) if line.values is not None and not line.has_gaps]
     if not drawn:
         return lines
-    rise = rises(np.array([lines[i].values for i in drawn]), *window)
-    told = dict(zip(drawn, zip(rise.during, rise.usual, rise.p, strict=True), strict=True))
+    trouble = np.array([-1.0 if lines[i].falls else 1.0 for i in drawn])  # times a value: more of it is more trouble
+    rise = rises(np.array([lines[i].values for i in drawn]) * trouble[:, None], *window)
+    told = dict(zip(drawn, zip(rise.during * trouble, rise.usual * trouble, rise.p, strict=True), strict=True))
     said = []
     for i, line in enumerate(lines):
         if i not in told:

@@ -28,8 +28,9 @@ class Line:
 
     kind: job, hidden (a job whose name whoever asks may not know), together (all other jobs), node, server. effect:
     share of the loss that goes with it; lag_s: by which the loss follows it. values: [slice], in `unit`, NaN where
-    unknown or withheld; None: not shown. has_gaps: whether any of it is withheld. Of a stretch, None where it is not
-    told: during, usual in `unit`; p_then: the share of other stretches that are as high.
+    unknown or withheld; None: not shown. falls: low values are trouble. has_gaps: whether any of it is withheld.
+    Of a stretch, None where it is not told: during, usual in `unit`; p_then: the share of other stretches that are as
+    high (of falling ones: as low).
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Line:
     p: float
     q: float
     values: Floats | None = None
+    falls: bool = False
     has_gaps: bool = False
     during: float | None = None
     usual: float | None = None
@@ -86,6 +88,13 @@ class Line:
         if self.kind in ("node", "server"):
             return f"{load} ({resource_words(self.resource)})"
         return f"{load} {on_resource(self.resource)} by {self.who}"
+
+    @property
+    def caveat(self) -> str:
+        """What has to be said with it because it may be the job's own doing; begins with a space."""
+        if self.is_sign:
+            return " It names the resource, not who loaded it, and this job may have made it itself."
+        return " This job's own share is in it." if self.kind == "server" else ""
 
     def to_json(self) -> dict[str, Any]:
         """The line without its course. p_then is null where no stretch was asked about, or nothing is told of it."""
@@ -151,20 +160,25 @@ class Lookup:
             return f"None of the {self.tested} loads beside this job rose with its {self.loss} more than by chance."
         first = found[0]
         others = f"; so did {len(found) - 1} more" if len(found) > 1 else ""
-        return f"{first.words} rose with {100 * first.effect:.0f} % of this job's {self.loss}{others}."
+        nobody = "" if first.role is Role.LOAD else "No single job was found. "
+        rose = f"{first.words} rose with {100 * first.effect:.0f} % of this job's {self.loss}{others}."
+        return nobody + rose + first.caveat
 
     def _of_stretch(self) -> str:
         rose = [line for line in self.lines if line.rose]
         if not rose:
             return f"{self._of_nothing_higher()} {self._of_run()}"
         first = rose[0]
-        others = f" {len(rose) - 1} more were high then, too." if len(rose) > 1 else ""
+        by_chance = f"of {self.tested} series chance gives {HIGHER_THEN * self.tested:.0f}"
+        others = f" {len(rose) - 1} more were high then, too; {by_chance}." if len(rose) > 1 else ""
         over = (
             f"over the whole run it rose with {100 * first.effect:.0f} % of the {self.loss}, more than by chance"
             if first.found
             else "over the whole run it did not rise with the loss more than by chance"
         )
-        return f"{first.words}: as high in {_percent(first.p_then)} of stretches of this length; {over}.{others}"
+        as_high = "as low" if first.falls else "as high"
+        then = f"{first.words}: {as_high} in {_percent(first.p_then)} of stretches of this length; {over}."
+        return then + first.caveat + others
 
     def _of_nothing_higher(self) -> str:
         """Of a stretch: that nothing was higher in it, or that there are lines of which that is not told."""
@@ -203,7 +217,8 @@ class Lookup:
             return None
         if not lines[0].can_be_drawn and (found := self._in_its_place(lines[0])) is not None:
             return found
-        return next((line for line in lines if line.can_be_drawn), None)
+        worth = [line for line in lines if line.found] or lines  # what was not found says nothing beside findings
+        return next((line for line in worth if line.can_be_drawn), None)
 
 
 def is_most_of(window: tuple[int, int], per_slice: Floats) -> bool:

@@ -18,11 +18,15 @@ def _list(seed: int, *, culprit: bool, jobs: int = 50) -> tuple[int, tuple[Suspi
 
 
 @pytest.mark.slow
-def test_the_planted_culprit_is_first() -> None:
-    lists = [_list(seed, culprit=True) for seed in range(SYSTEMS)]
-    first = [lines[0].suspect.key == culprit for culprit, lines in lists]
-    found = [lines[0].found for _, lines in lists]
-    assert np.mean(first) >= 0.95
+def test_the_planted_culprit_is_the_first_job() -> None:
+    """Signs that were found may stand before it where it was not."""
+    named, found = [], []
+    for seed in range(SYSTEMS):
+        culprit, lines = _list(seed, culprit=True)
+        first = next(line for line in lines if line.suspect.role is Role.LOAD)
+        named.append(first.suspect.key == culprit)
+        found.append(first.found)
+    assert np.mean(named) >= 0.95
     assert np.mean(found) >= 0.85
 
 
