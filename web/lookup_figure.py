@@ -41,7 +41,9 @@ def lookup_figure(job: JobRow, lookup: Lookup, line: Line | None, *, theme: str,
 def load_figure(
     title: str, unit: str, values: NDArray[np.float64], axis: Axis, *, theme: str, size: str
 ) -> dict[str, Any]:
-    """One load over a time. values: [slice], NaN where unknown or withheld."""
+    """One load over a time; empty where none of it is shown. values: [slice], NaN where unknown or withheld."""
+    if np.isnan(values).all():
+        return {"data": [], "layout": {}}
     plots = [Plot("load", title, unit, (Drawn("load", title, values, "others"),))]
     return _with_titles(stacked_figure(plots, axis, theme=theme, size=size), plots, theme=theme, size=size)
 

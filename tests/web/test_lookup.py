@@ -114,6 +114,8 @@ def test_what_is_withheld_is_neither_drawn_nor_called_quiet() -> None:
     )  # fmt: skip
     assert found.chosen(None) is sign
     assert found.chosen(0) is None
+    chance = replace(sign, kind="server", found=False)
+    assert replace(found, lines=(line, withheld, chance)).chosen(None) is None, "beside a finding chance says nothing"
     assert found.sentence.startswith("What other users' jobs did is not told of one stretch.")
     assert "Processors in use on n1 by a job of another user rose with 90 %" in found.sentence
 
