@@ -26,7 +26,7 @@ from crosswind.db.resources import Placement
 from crosswind.db.rows import Rows, continued, digest_of, rows_of
 from crosswind.db.schema import BLOCK
 from crosswind.db.summaries import Summarize
-from crosswind.db.union import Tail, grown, union
+from crosswind.db.union import Tail, dropped_of_both, grown, union
 from crosswind.profile.model import Profile
 
 __all__ = ["LoadResult", "extend_profile", "load_profile", "store_evaluation"]
@@ -216,7 +216,7 @@ def _with_past(both: Profile, old: Profile) -> Profile:
         both,
         job=replace(both.job, command=old.job.command),
         clock=replace(old.clock, **errors),
-        dropped_files=tuple(sorted({*old.dropped_files, *both.dropped_files})),
+        dropped_files=dropped_of_both(old, both),
     )
 
 

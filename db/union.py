@@ -18,7 +18,7 @@ from crosswind.db.limits import refusal, span_problem
 from crosswind.profile.join_segments import join_segments
 from crosswind.profile.model import Column, Process, Profile
 
-__all__ = ["Tail", "grown", "union"]
+__all__ = ["Tail", "dropped_of_both", "grown", "union"]
 
 _Image = tuple[str, int, int, str, int]
 _Source = tuple[Profile, int]
@@ -180,10 +180,18 @@ def _assemble(old: Profile, new: Profile, chosen: list[_Source]) -> Profile:
         segments=join_segments(old.segments, new.segments),
         clock=wider.clock,
         lost=dict(sum((Counter(p.lost) for p in processes), Counter())),
-        dropped_files=tuple(sorted({*old.dropped_files, *new.dropped_files})),
+        dropped_files=dropped_of_both(old, new),
         partial=np.array([profile.partial[row] for profile, row in chosen], dtype=np.bool_),
         mpi_functions=old.mpi_functions | new.mpi_functions,
     )
+
+
+def dropped_of_both(old: Profile, new: Profile) -> tuple[tuple[str, str], ...]:
+    """What was left out of files: of each what the new one says, else the old one, so that what is said with every look
+    anew does not pile up.
+    """
+    said = {path for path, _ in new.dropped_files}
+    return tuple(sorted({*new.dropped_files, *(pair for pair in old.dropped_files if pair[0] not in said)}))
 
 
 def _columns(old: Profile, new: Profile) -> tuple[Column, ...]:

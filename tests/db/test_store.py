@@ -298,3 +298,13 @@ def test_parts_that_lie_decades_apart_are_refused_before_there_are_arrays_of_the
         assert tracemalloc.get_traced_memory()[1] < 100 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_what_is_said_of_a_file_with_every_look_does_not_pile_up(engine):
+    """Of two nodes one has ended; the file of the other has more that is wrong each time."""
+    whole = make_profile(n_ranks=2, hosts=("n1", "n2"), n_slices=9)
+    load_profile(engine, replace(part_of(whole, [0]), dropped_files=(("a", "is a copy"),)))
+    for n in range(3, 9):
+        part = replace(cut(part_of(whole, [1]), n), dropped_files=(("b", f"{n} records dropped"),))
+        key = load_profile(engine, part).job_key
+    assert stored(engine, key).dropped_files == (("a", "is a copy"), ("b", "8 records dropped"))
