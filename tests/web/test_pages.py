@@ -170,7 +170,7 @@ def test_faults_are_a_page_without_details(site, monkeypatch, caplog) -> None:
         raise RuntimeError("secret-of-the-fault")
 
     monkeypatch.setattr(page, "job_lines", fail)
-    monkeypatch.setattr(api.queries, "list_jobs", fail)
+    monkeypatch.setattr(api, "list_jobs", fail)
     client = create_app(site.url).test_client()
     answer = client.get("/")
     assert answer.status_code == 500
