@@ -5,7 +5,6 @@ A slice in which a process was not profiled is a gap (NaN), never a zero: a zero
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from crosswind.analysis.arrays import median_over_rows
 from crosswind.analysis.errors import InputError
 
 __all__ = [
-    "WHOLE", "Band", "Cut", "Resampled", "align", "band", "job_rates", "job_seconds", "others", "rate_unit", "rates",
+    "WHOLE", "Band", "Cut", "Resampled", "band", "job_rates", "job_seconds", "others", "rate_unit", "rates",
     "resample",
 ]  # fmt: skip
 
@@ -90,26 +89,6 @@ def band(process_rates: NDArray[np.float64]) -> Band:
         median=median_over_rows(process_rates),
         high=np.fmax.reduce(process_rates, axis=0, initial=np.nan),
     )
-
-
-def align(
-    frames: Sequence[tuple[int, NDArray]],
-) -> tuple[int, list[NDArray[np.float64]]]:
-    """Put frames that begin at different slices onto one axis.
-
-    frames: (number of the first slice, array [..., slice]), all with slices of the same length. Returns the first slice
-    of the common axis and the arrays as float64 [..., slice of the common axis], NaN where a frame does not reach.
-    """
-    if not frames:
-        return 0, []
-    first = min(begin for begin, _ in frames)
-    n_slices = max(begin + values.shape[-1] for begin, values in frames) - first
-    aligned = []
-    for begin, values in frames:
-        out = np.full((*values.shape[:-1], n_slices), np.nan)
-        out[..., begin - first : begin - first + values.shape[-1]] = values
-        aligned.append(out)
-    return first, aligned
 
 
 def others(total: NDArray, own: NDArray) -> NDArray:

@@ -98,14 +98,6 @@ def test_band_leaves_gaps_out():
     assert same(spread.high, [5, 4, NAN])
 
 
-def test_align_puts_frames_on_one_axis():
-    first, (a, b) = timeline.align([(10, np.array([1.0, 2.0])), (12, np.array([[3, 4], [5, 6]]))])
-    assert first == 10
-    assert same(a, [1, 2, NAN, NAN])
-    assert same(b, [[NAN, NAN, 3, 4], [NAN, NAN, 5, 6]])
-    assert timeline.align([]) == (0, [])
-
-
 def test_others_are_the_total_less_oneself_and_never_negative():
     assert timeline.others(np.array([10, 4, 3]), np.array([4, 4, 5])).tolist() == [6, 0, 0]
 
