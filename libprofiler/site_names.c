@@ -37,10 +37,7 @@ static uint32_t write_name(struct xw_process *process, unsigned function, uintpt
 }
 
 /* Whether there is a log: not before it has its chunk, and never in a forked child. */
-static int have_log(const struct xw_process *process)
-{
-    return xw_spool_area(&process->spool, XW_CHUNK_SITES) != NULL;
-}
+static int have_log(const struct xw_process *process) { return xw_spool_area(&process->spool, XW_CHUNK_SITES) != NULL; }
 
 /* The first cut at a place; where there is no log yet, the next one is. Undisturbed: a signal handler that forks would
  * leave its child in the middle of a log that it does not have. It may have done so before, so the log is looked for

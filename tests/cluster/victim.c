@@ -1,6 +1,6 @@
 /*
- * victim.c SECONDS FILE   A bulk-synchronous program: a millisecond of arithmetic, a small MPI_Allreduce, and so on; now
- * and then each rank writes a part of FILE.HOST.PID. What takes a rank's processor away holds up all ranks.
+ * victim.c SECONDS FILE   A bulk-synchronous program: a millisecond of arithmetic, a small MPI_Allreduce, and so on;
+ * now and then each rank writes a part of FILE.HOST.PID. What takes a rank's processor away holds up all ranks.
  */
 #include <fcntl.h>
 #include <mpi.h>

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def take_pictures(browser: Any, address: str, key: int, folder: Path) -> list[st
 
 def pages(browser: Any, address: str, key: int) -> dict[str, str]:
     """Name -> path: what the navigation bar leads to, the job's tabs, its lookup, a comparison."""
-    found = {"lookup": f"/jobs/{key}/lookup", "job-phone": f"/jobs/{key}"}
+    found = {"job-lookup": f"/jobs/{key}/lookup", "job-phone": f"/jobs/{key}"}
     page = browser.new_page(viewport=WIDE)
     open_page(page, f"{address}/jobs/{key}")
     links = "all => all.map(a => [a.textContent.trim(), a.pathname + a.search])"
@@ -86,7 +87,7 @@ def _said(name: str, line: Any) -> list[str]:
 
 
 def _slug(text: str) -> str:
-    return "-".join(text.lower().split())
+    return "-".join(re.findall(r"[a-z]+", text.lower()))
 
 
 if __name__ == "__main__":
