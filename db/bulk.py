@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from crosswind.db import codec, schema
+from crosswind.db.batch_schema import batch_job
 from crosswind.db.evaluation import lost_time_of
 from crosswind.db.frames import each_frame
 from crosswind.db.queries import JobRow
 from crosswind.profile.metrics import BY_NAME
 
 __all__ = [
-    "Block", "LostSlices", "TimeSpan", "blocks_between", "frames_of", "lost_between", "metric_names", "state_of_span",
-    "time_span",
+    "Block", "LostSlices", "NodeBlock", "TimeSpan", "batch_jobs_between", "blocks_between", "frames_of", "lost_between",
+    "metric_names", "node_block_count", "node_blocks_between", "state_of_span", "time_span",
 ]  # fmt: skip
 
 
@@ -53,20 +54,35 @@ class LostSlices:
     lost_ns: NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class NodeBlock:
+    """What a node's agent saw: values int64 [instance, slice], schema.GAP where nothing is known."""
+
+    cluster: str
+    node: str
+    metric: str
+    unit: str
+    instances: tuple[str, ...]
+    start_ns: int
+    slice_ns: int
+    values: NDArray[np.int64]
+
+
 def time_span(conn: Connection) -> TimeSpan | None:
-    """From the begin of the first job step or event to the end of the last; None: there is nothing."""
-    j, e = schema.job.c, schema.event.c
-    spans = [
-        conn.execute(select(func.min(first), func.max(last))).one()
-        for first, last in ((j.start_ns, j.end_ns), (e.start_ns, e.start_ns))
-    ]
+    """From the begin of what is known first (of a job step, an event, a run of a batch job, a node) to the end of the
+    last; None: there is nothing.
+    """
+    j, e, b, n = schema.job.c, schema.event.c, batch_job.c, schema.node.c
+    known_times = ((j.start_ns, j.end_ns), (e.start_ns, e.start_ns), (b.start_ns, b.start_ns), (n.first_ns, n.last_ns))
+    spans = [conn.execute(select(func.min(first), func.max(last))).one() for first, last in known_times]
     known = [span for span in spans if span[0] is not None]
     return TimeSpan(min(s[0] for s in known), max(s[1] for s in known) + 1) if known else None
 
 
 def state_of_span(conn: Connection, span: TimeSpan) -> tuple[str, bool]:
-    """A fingerprint of the jobs and events of a time, the same while nothing of them changes, and whether the detail of
-    one of these jobs was pruned. Pruning alone leaves the fingerprint as it is; it is empty where there is nothing.
+    """A fingerprint of the jobs, events and nodes of a time, the same while nothing of them changes, and whether the
+    detail of one of these jobs was pruned. Pruning jobs leaves the fingerprint as it is, pruning nodes does not
+    (node_block_count tells); it is empty where there is nothing.
     """
     j, e = schema.job.c, schema.event.c
     jobs = (
@@ -81,9 +97,14 @@ def state_of_span(conn: Connection, span: TimeSpan) -> tuple[str, bool]:
         empty = False
         pruned |= not row.detail
         hashed.update(json.dumps(list(row[:4]), sort_keys=True).encode())
-    for row in conn.execute(events):
+    for rows in (conn.execute(events), batch_jobs_between(conn, span)):
+        for row in rows:
+            empty = False
+            hashed.update(json.dumps(list(row)).encode())
+    blocks, size = _node_blocks(conn, span)
+    if blocks:
         empty = False
-        hashed.update(json.dumps(list(row)).encode())
+        hashed.update(f"{blocks} {size}".encode())
     return "" if empty else hashed.hexdigest(), pruned
 
 
@@ -139,3 +160,47 @@ def lost_between(conn: Connection, span: TimeSpan) -> Iterator[LostSlices]:
     for row in conn.execute(query):
         lost = lost_time_of(row)
         yield LostSlices(row.job_key, lost.first_slice * row.slice_ns, row.slice_ns, lost.per_slice_ns)
+
+
+def batch_jobs_between(conn: Connection, span: TimeSpan) -> Iterator[Row[Any]]:
+    """The runs of batch jobs that began in a time, by their begin: the columns of crosswind.db.batch_schema."""
+    b = batch_job.c
+    inside = (b.start_ns >= span.start_ns, b.start_ns < span.end_ns)
+    yield from conn.execute(select(batch_job).where(*inside).order_by(b.start_ns, b.key))
+
+
+def node_block_count(conn: Connection, span: TimeSpan) -> int:
+    """How many blocks there are of nodes in a time: fewer than before where some were pruned."""
+    return _node_blocks(conn, span)[0]
+
+
+def node_blocks_between(conn: Connection, span: TimeSpan) -> Iterator[NodeBlock]:
+    """The blocks of all nodes that overlap a time, by node, metric and time."""
+    n, f, m = schema.node.c, schema.node_frame.c, schema.metric.c
+    for node in conn.execute(select(n.key, n.cluster, n.name).order_by(n.cluster, n.name)).all():
+        query = (
+            select(m.name, m.unit, f.instances, f.start_ns, f.slice_ns, f.data)
+            .join(schema.metric, m.id == f.metric_id)
+            .where(f.node_key == node.key, *_of_nodes_in(conn, span))
+            .order_by(m.name, f.start_ns, f.slice_ns)
+        )
+        for name, unit, instances, start_ns, slice_ns, data in conn.execute(query):
+            values = codec.decode_ints(data, (len(instances), schema.BLOCK))
+            yield NodeBlock(node.cluster, node.name, name, unit, tuple(instances), start_ns, slice_ns, values)
+
+
+def _node_blocks(conn: Connection, span: TimeSpan) -> tuple[int, int]:
+    """How many blocks of nodes overlap a time, and their bytes."""
+    sizes = select(func.count(), func.coalesce(func.sum(func.length(schema.node_frame.c.data)), 0))
+    count, size = conn.execute(sizes.where(*_of_nodes_in(conn, span))).one()
+    return int(count), int(size)
+
+
+def _of_nodes_in(conn: Connection, span: TimeSpan) -> tuple[ColumnElement[bool], ...]:
+    f = schema.node_frame.c
+    longest = conn.execute(select(func.coalesce(func.max(f.slice_ns), 0))).scalar_one()
+    return (
+        f.start_ns > span.start_ns - schema.BLOCK * longest,  # for the index
+        f.start_ns + schema.BLOCK * f.slice_ns > span.start_ns,
+        f.start_ns < span.end_ns,
+    )

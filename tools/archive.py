@@ -70,9 +70,10 @@ def _export_day(conn: Connection, folder: Path, day: date) -> DayReport | None:
         return None
     record = folder / "_days" / f"{day}.json"
     before = _read_record(record)
-    if before is not None and before["fingerprint"] == fingerprint:
+    if before is not None and before["fingerprint"] == fingerprint and before["rows"].keys() >= TABLES.keys():
         return DayReport(day, False, before["rows"])
-    if before is not None and pruned:
+    nodes = bulk.node_block_count(conn, span)
+    if before is not None and (pruned or nodes < before.get("node_blocks", 0)):
         return DayReport(day, False, before["rows"], "changed, but the database has let go of its detail")
     metrics = bulk.metric_names(conn)
     rows = {}
@@ -81,7 +82,8 @@ def _export_day(conn: Connection, folder: Path, day: date) -> DayReport | None:
         target = folder / table / f"day={day}" / "data.parquet"
         rows[table] = _write(target, schema, batches(conn, span, schema))
     with _whole(record) as part:
-        part.write_text(json.dumps({"format": _FORMAT, "fingerprint": fingerprint, "rows": rows}) + "\n")
+        done = {"format": _FORMAT, "fingerprint": fingerprint, "rows": rows, "node_blocks": nodes}
+        part.write_text(json.dumps(done) + "\n")
     return DayReport(day, True, rows)
 
 

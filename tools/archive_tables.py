@@ -1,4 +1,7 @@
-"""The tables of the Parquet archive: the columns of each, and the rows of one day. docs/analysis-at-scale.md."""
+"""The tables of the Parquet archive: the columns of each, and the rows of one day. docs/analysis-at-scale.md.
+
+Here those over time; crosswind.tools.archive_details has those of whole jobs and of nodes.
+"""
 
 from __future__ import annotations
 
@@ -14,43 +17,41 @@ from numpy.typing import NDArray
 from crosswind.db import bulk, events, queries
 from crosswind.db.bulk import TimeSpan
 from crosswind.db.queries import JobRow
+from crosswind.tools.archive_details import DETAIL_SCHEMAS, DETAIL_TABLES
+from crosswind.tools.archive_rows import NAME, ROWS, TIME, batch, part_of_day, started_in
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 __all__ = ["TABLES", "schema_of"]
 
-ROWS = 1 << 16  # of a batch
 _IN_MEMORY = 256 << 20  # bytes of a job's slices of one day; more lie in a temporary file
-
-_TIME = pa.timestamp("ns")  # UTC; a time zone would have tools cut days and hours by their own
-_NAME = pa.dictionary(pa.int32(), pa.string())
 
 _SCHEMAS: dict[str, list[tuple[str, pa.DataType]]] = {
     "jobs": [
         ("job_key", pa.int64()), ("cluster", pa.string()), ("job_id", pa.string()), ("step", pa.string()),
         ("uid", pa.int64()), ("user", pa.string()), ("hosts", pa.list_(pa.string())), ("ranks", pa.int64()),
-        ("n_processes", pa.int32()), ("start", _TIME), ("end", _TIME), ("command", pa.string()), ("mpi", pa.string()),
+        ("n_processes", pa.int32()), ("start", TIME), ("end", TIME), ("command", pa.string()), ("mpi", pa.string()),
         ("state", pa.string()), ("slice_ns", pa.int64()), ("first_slice", pa.int64()), ("n_slices", pa.int32()),
         ("interference_pct", pa.float64()), ("interference_s", pa.float64()), ("interference_class", pa.string()),
         ("certain", pa.bool_()), ("detail", pa.bool_()),
     ],
     "processes": [
-        ("job_key", pa.int64()), ("process", pa.int32()), ("host", _NAME), ("pid", pa.int64()), ("rank", pa.int64()),
-        ("exe", _NAME), ("start", _TIME), ("end", _TIME), ("state", _NAME), ("count", pa.int64()),
+        ("job_key", pa.int64()), ("process", pa.int32()), ("host", NAME), ("pid", pa.int64()), ("rank", pa.int64()),
+        ("exe", NAME), ("start", TIME), ("end", TIME), ("state", NAME), ("count", pa.int64()),
         ("is_mpi", pa.bool_()),
     ],
     "slices": [
-        ("start", _TIME), ("job_key", pa.int64()), ("process", pa.int32()), ("host", _NAME), ("rank", pa.int64()),
+        ("start", TIME), ("job_key", pa.int64()), ("process", pa.int32()), ("host", NAME), ("rank", pa.int64()),
         ("slice_ns", pa.int64()), ("covered_ns", pa.int64()),
     ],  # and a column per metric
-    "lost_time": [("start", _TIME), ("job_key", pa.int64()), ("slice_ns", pa.int64()), ("lost_ns", pa.int64())],
+    "lost_time": [("start", TIME), ("job_key", pa.int64()), ("slice_ns", pa.int64()), ("lost_ns", pa.int64())],
     "background": [
-        ("start", _TIME), ("resource", _NAME), ("metric", _NAME), ("unit", _NAME), ("slice_ns", pa.int64()),
+        ("start", TIME), ("resource", NAME), ("metric", NAME), ("unit", NAME), ("slice_ns", pa.int64()),
         ("value", pa.int64()),
     ],
     "events": [
-        ("cluster", pa.string()), ("kind", pa.string()), ("place", pa.string()), ("start", _TIME), ("end", _TIME),
+        ("cluster", pa.string()), ("kind", pa.string()), ("place", pa.string()), ("start", TIME), ("end", TIME),
         ("source", pa.string()), ("note", pa.string()),
     ],
 }  # fmt: skip
@@ -59,11 +60,11 @@ _SCHEMAS: dict[str, list[tuple[str, pa.DataType]]] = {
 def schema_of(table: str, metrics: Sequence[str]) -> pa.Schema:
     """The columns of a table; `slices` has one for each metric."""
     extra = [(name, pa.int64()) for name in metrics] if table == "slices" else []
-    return pa.schema([*_SCHEMAS[table], *extra])
+    return pa.schema([*(_SCHEMAS | DETAIL_SCHEMAS)[table], *extra])
 
 
 def _jobs(conn: Connection, day: TimeSpan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for job in _started_in(conn, day):
+    for job in started_in(conn, day):
         estimate = job.estimate or {}
         row = {name: getattr(job, name, None) for name in schema.names} | {
             "job_key": job.key,
@@ -75,11 +76,11 @@ def _jobs(conn: Connection, day: TimeSpan, schema: pa.Schema) -> Iterator[pa.Rec
             "interference_class": estimate.get("class"),
             "certain": estimate.get("certain"),
         }
-        yield _batch({name: [value] for name, value in row.items()}, schema)
+        yield batch({name: [value] for name, value in row.items()}, schema)
 
 
 def _processes(conn: Connection, day: TimeSpan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for job in _started_in(conn, day):
+    for job in started_in(conn, day):
         processes = queries.get_processes(conn, job.key)
         columns: dict[str, Any] = {
             name: [getattr(p, name) for p in processes]
@@ -87,12 +88,12 @@ def _processes(conn: Connection, day: TimeSpan, schema: pa.Schema) -> Iterator[p
         }
         columns |= {"start": [p.start_ns for p in processes], "end": [p.end_ns for p in processes]}
         columns |= {"job_key": [job.key] * len(processes), "process": list(range(len(processes)))}
-        yield _batch(columns, schema)
+        yield batch(columns, schema)
 
 
 def _slices(conn: Connection, day: TimeSpan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for job in queries.jobs_overlapping(conn, day.start_ns, day.end_ns):
-        first, last = _part(job.first_slice * job.slice_ns, job.slice_ns, job.n_slices, day)
+        first, last = part_of_day(job.first_slice * job.slice_ns, job.slice_ns, job.n_slices, day)
         covered = queries.get_covered(conn, job.key) if first < last else None
         if covered is not None:
             with tempfile.TemporaryDirectory(prefix="crosswind-export-") as folder:
@@ -150,14 +151,14 @@ def _rows_of_slices(
         for name in schema.names[len(columns) :]:
             values = kept.arrays.get(name)
             columns[name] = nothing if values is None else values[:, part].T[slices, rows]
-        yield _batch(columns, schema)
+        yield batch(columns, schema)
 
 
 def _lost_time(conn: Connection, day: TimeSpan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for lost in bulk.lost_between(conn, day):
-        first, last = _part(lost.start_ns, lost.slice_ns, lost.lost_ns.size, day)
+        first, last = part_of_day(lost.start_ns, lost.slice_ns, lost.lost_ns.size, day)
         at = first + np.flatnonzero(lost.lost_ns[first:last])
-        yield _batch(
+        yield batch(
             {
                 "start": lost.start_ns + at * lost.slice_ns,
                 "job_key": np.full(at.size, lost.job_key, dtype=np.int64),
@@ -170,9 +171,9 @@ def _lost_time(conn: Connection, day: TimeSpan, schema: pa.Schema) -> Iterator[p
 
 def _background(conn: Connection, day: TimeSpan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for block in bulk.blocks_between(conn, day):
-        first, last = _part(block.start_ns, block.slice_ns, block.values.size, day)
+        first, last = part_of_day(block.start_ns, block.slice_ns, block.values.size, day)
         at = first + np.flatnonzero(block.values[first:last])
-        yield _batch(
+        yield batch(
             {
                 "start": block.start_ns + at * block.slice_ns,
                 "resource": [block.resource] * at.size,
@@ -189,7 +190,7 @@ def _events(conn: Connection, day: TimeSpan, schema: pa.Schema) -> Iterator[pa.R
     for event in events.events_between(conn, day.start_ns, day.end_ns):
         if event.start_ns >= day.start_ns:
             row = {name: [getattr(event, name, None)] for name in schema.names}
-            yield _batch(row | {"start": [event.start_ns], "end": [event.end_ns]}, schema)
+            yield batch(row | {"start": [event.start_ns], "end": [event.end_ns]}, schema)
 
 
 TABLES: dict[str, Callable[..., Iterator[pa.RecordBatch]]] = {
@@ -199,30 +200,5 @@ TABLES: dict[str, Callable[..., Iterator[pa.RecordBatch]]] = {
     "lost_time": _lost_time,
     "background": _background,
     "events": _events,
+    **DETAIL_TABLES,
 }
-
-
-def _started_in(conn: Connection, day: TimeSpan) -> list[JobRow]:
-    """A job step belongs to the day in which it began."""
-    return [job for job in queries.jobs_overlapping(conn, *day) if job.start_ns >= day.start_ns]
-
-
-def _part(start_ns: int, slice_ns: int, n: int, day: TimeSpan) -> tuple[int, int]:
-    """Which of n slices, the first of which begins at start_ns, begin in a day: from (included), to (excluded)."""
-    first, last = (-((start_ns - at) // slice_ns) for at in day)
-    return min(max(first, 0), n), min(max(last, 0), n)
-
-
-def _batch(columns: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
-    """Columns in the order and the types of the schema. Absurd numbers of a user's file are no error here."""
-    return pa.record_batch([_array(columns[field.name], field.type) for field in schema], schema=schema)
-
-
-def _array(values: Any, kind: pa.DataType) -> pa.Array:  # noqa: ANN401 (a NumPy array, a list or an Arrow array)
-    if isinstance(values, pa.Array):
-        return values
-    if pa.types.is_dictionary(kind):
-        return pa.array(values, type=pa.string()).dictionary_encode().cast(kind)
-    if pa.types.is_timestamp(kind):
-        return pa.array(values, type=pa.int64()).cast(kind)
-    return pa.array(values, type=kind)

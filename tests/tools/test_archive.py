@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -14,10 +15,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from crosswind.db import Evaluation, load_profile, open_database, queries, reading
+from crosswind.db import BatchJob, Evaluation, load_profile, open_database, queries, reading
+from crosswind.db.batch import store_batch_jobs
 from crosswind.db.evaluation import LostTime, Stretches
 from crosswind.db.events import Event, store_events
+from crosswind.db.nodes import NodeSlices, load_node_slices, prune_node_frames
 from crosswind.db.retention import prune_detail
+from crosswind.profile.model import Column
 from crosswind.tools import archive_tables
 from crosswind.tools.archive import export_everything
 from support.profiles import SLICE_NS, make_lammps, make_profile, make_writer
@@ -29,6 +33,19 @@ DAY_NS = 86400 * 10**9
 MIDNIGHT = 1_760_054_400 * 10**9 // SLICE_NS  # 2025-10-10 00:00 UTC
 FAR = 1 << 62
 NET = {"posix_net_write_bytes": 1e6, "posix_net_write_calls": 10, "cpu_time": 1e9, "rss": 1000}
+
+
+BATCH = BatchJob(
+    "1002", "COMPLETED", 1001, run=0, user="bob", account="chem", partition="batch", name="writer", hosts=("node01",),
+    submit_ns=MIDNIGHT * SLICE_NS - 90 * 10**9, start_ns=MIDNIGHT * SLICE_NS - 30 * 10**9, cpus=4,
+)  # fmt: skip
+
+
+def node_slices(first, n):
+    """Two of the processors busy, in n slices; one of them without a value."""
+    column = Column(5000, "cpu_user", "ns", "counter")
+    rows = {first + j: {("cpu_user", ""): 2 * SLICE_NS} for j in range(n) if j != 1}
+    return NodeSlices("node01", "", SLICE_NS, {"cpu_user": column}, rows)
 
 
 def lost_time(profile):
@@ -58,6 +75,8 @@ def engine(profiles, tmp_path):
         found = Evaluation({"interference_pct": 2.5, "class": "low"}, lost_time(profile))
         load_profile(opened, profile, evaluation=found)
     store_events(opened, [Event("", "reboot", "node01", MIDNIGHT * SLICE_NS + 5, None, "agent", "power")])
+    store_batch_jobs(opened, [BATCH])
+    load_node_slices(opened, node_slices(MIDNIGHT - 3, 5))
     yield opened
     opened.dispose()
 
@@ -126,6 +145,63 @@ def test_background_jobs_processes_lost_time_events(engine, archive, profiles):
     assert (list(events.kind), events.end.isna().all(), str(events.day[0])[:10]) == (["reboot"], True, "2025-10-10")
 
 
+def test_totals_functions_access_segments_batch_jobs_nodes(archive, profiles):
+    """Each value is there once, and none that was not."""
+    totals, functions, access = (table(archive, name) for name in ("totals", "functions", "access"))
+    for key, profile in enumerate(profiles, 1):
+        of_job = totals[totals.job_key == key]
+        for name, values in profile.totals.items():
+            rows = of_job[of_job.metric == name]
+            np.testing.assert_array_equal(values[rows.process], rows.value, err_msg=name)
+            assert rows.value.sum() == values.sum()
+        called = functions[functions.job_key == key]
+        for name, values in profile.functions.items():
+            rows = called[called.function == name]
+            found = rows[["calls", "bytes_out", "bytes_in", "time_ns"]].to_numpy()
+            np.testing.assert_array_equal(values[rows.process], found, err_msg=name)
+            assert found.sum() == values.sum()
+        used = access[access.job_key == key]
+        for name, values in profile.access.items():
+            rows = used[used.pattern == name]
+            np.testing.assert_array_equal(values[rows.process, rows.number], rows.value, err_msg=name)
+            assert rows.value.sum() == values.sum()
+    segments = table(archive, "segments")
+    kept = profiles[0].segments
+    assert set(segments.job_key) == {key for key, p in enumerate(profiles, 1) if p.segments is not None}
+    first = segments[segments.job_key == 1]
+    assert len(first) == kept.valid.sum()
+    for name in ("dur_us", "comp_us", "instructions"):
+        columns = kept.columns[name]
+        np.testing.assert_allclose(columns[first["rank"], first.segment], first[name], rtol=1e-12)
+    (job,) = table(archive, "batch_jobs").itertuples()
+    assert (job.user, job.account, job.partition, list(job.hosts)) == ("bob", "chem", "batch", ["node01"])
+    assert (job.start.value, str(job.day)[:10]) == (BATCH.start_ns, "2025-10-09")
+    nodes = table(archive, "nodes")
+    assert sorted(t.value // SLICE_NS - MIDNIGHT for t in nodes.start) == [-3, -1, 0, 1]
+    assert {str(day)[:10] for day in nodes.day} == {"2025-10-09", "2025-10-10"}
+
+
+def test_what_agents_saw_outlives_its_pruning_and_new_values_are_written(engine, archive):
+    before = len(table(archive, "nodes"))
+    list(prune_node_frames(engine, (MIDNIGHT + 3 * 2048) * SLICE_NS))
+    reports = list(export_everything(engine, archive))
+    assert "let go" in " ".join(report.note for report in reports)
+    assert len(table(archive, "nodes")) == before
+    load_node_slices(engine, node_slices(MIDNIGHT + 3 * DAY_NS // SLICE_NS, 2))
+    list(export_everything(engine, archive))
+    assert len(table(archive, "nodes")) == before + 1
+
+
+def test_an_archive_of_fewer_tables_is_completed(engine, archive):
+    record = archive / "_days" / "2025-10-09.json"
+    done = json.loads(record.read_text())
+    del done["rows"]["nodes"], done["node_blocks"]
+    record.write_text(json.dumps(done))
+    assert [report.written for report in export_everything(engine, archive) if str(report.day) == "2025-10-09"] == [
+        True
+    ]
+
+
 def test_only_days_that_changed_are_written_again(engine, archive):
     def export():
         return {str(r.day): r.written for r in export_everything(engine, archive)}
@@ -152,7 +228,7 @@ def test_what_was_exported_outlives_the_detail(engine, archive):
     list(prune_detail(engine, FAR))
     assert not any(r.written for r in export_everything(engine, archive))
     load_profile(engine, make_profile(job_id="5", first_slice=MIDNIGHT + 100))
-    (report,) = [r for r in export_everything(engine, archive) if r.note]
+    (report,) = [r for r in export_everything(engine, archive) if r.day == date(2025, 10, 10)]
     assert (report.day, report.written) == (date(2025, 10, 10), False)
     assert "let go" in report.note
     assert table(archive, "slices").equals(before)
@@ -220,13 +296,45 @@ def test_queries_of_the_page_in_duckdb(archive, monkeypatch, number):
     assert found == ANSWERS[number], QUERIES[number]
 
 
-ANSWERS = {
-    0: [("alice", 2, 1.0), ("bob", 1, 0.5), ("carol", 1, 0.5)],
-    1: [],
-    2: [],
-    3: [("reboot", "node01", "power", 3)],
-    4: [("node01", 1)],
-}
+ANSWERS = [
+    [("alice", 2, 1.0), ("bob", 1, 0.5), ("carol", 1, 0.5)],
+    [],
+    [],
+    [("reboot", "node01", "power", 3)],
+    [("node01", 1)],
+    *[[]] * 6,
+]
+
+
+def detail_answers(profiles):
+    """Of the queries of totals, functions, access, segments, batch jobs and nodes, in the page's order."""
+    written, functions, access = Counter(), {}, Counter()
+    for p in profiles:
+        at_end = p.totals.get("posix_disk_write_bytes", np.zeros(1, dtype=np.int64))
+        if at_end.any():
+            written[p.job.command] += int(at_end.sum())
+        for name, values in p.functions.items():
+            calls, _, _, time_ns = values.sum(axis=0).tolist()
+            before = functions.get(name, (0, 0))
+            functions[name] = (before[0] + calls, before[1] + time_ns)
+        for name, values in p.access.items():
+            access[name] += int(values.sum())
+    segments = [
+        (
+            key,
+            int(p.segments.stride[p.segments.valid[0]].sum()),
+            float(np.nansum(p.segments.columns["dur_us"][0]) / 1e6),
+        )
+        for key, p in enumerate(profiles, 1)
+        if p.segments is not None
+    ]
+    yield sorted(written.items(), key=lambda item: (-item[1], item[0]))
+    ordered = sorted(functions.items(), key=lambda item: (-item[1][1], item[0]))
+    yield [(name, calls, time_ns / 1e9) for name, (calls, time_ns) in ordered if calls]
+    yield sorted((name, times) for name, times in access.items() if times)
+    yield [(key, n, pytest.approx(seconds)) for key, n, seconds in segments]
+    yield [("batch", 1, 60.0)]
+    yield [("node01", 2.0)]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -245,6 +353,7 @@ def answers(profiles):
         row[1] += int(p.covered_ns.sum())
     ordered = sorted(written.items(), key=lambda item: -item[1][0])
     ANSWERS[2] = [(command, total, covered / 3.6e12) for command, (total, covered) in ordered]
+    ANSWERS[5:] = detail_answers(profiles)
 
 
 def test_the_page_has_a_query_of_each_table():
