@@ -21,7 +21,7 @@ from crosswind.profile.metrics import BY_NAME
 
 __all__ = [
     "Block", "LostSlices", "NodeBlock", "TimeSpan", "batch_jobs_between", "blocks_between", "frames_of", "lost_between",
-    "metric_names", "node_block_count", "node_blocks_between", "state_of_span", "time_span",
+    "metric_names", "node_blocks_between", "state_of_span", "time_span",
 ]  # fmt: skip
 
 
@@ -79,11 +79,19 @@ def time_span(conn: Connection) -> TimeSpan | None:
     return TimeSpan(min(s[0] for s in known), max(s[1] for s in known) + 1) if known else None
 
 
-def state_of_span(conn: Connection, span: TimeSpan) -> tuple[str, bool]:
-    """A fingerprint of the jobs, events and nodes of a time, the same while nothing of them changes, and whether the
-    detail of one of these jobs was pruned. Pruning jobs leaves the fingerprint as it is, pruning nodes does not
-    (node_block_count tells); it is empty where there is nothing.
+class SpanState(NamedTuple):
+    """What there is of a time. fingerprint: of its jobs, batch jobs, events and nodes, the same while nothing of them
+    changes; empty where there is nothing. pruned: whether the detail of one of these jobs is gone, which leaves the
+    fingerprint as it is. node_blocks: how many there are of nodes; fewer than before where some were pruned.
     """
+
+    fingerprint: str
+    pruned: bool
+    node_blocks: int
+
+
+def state_of_span(conn: Connection, span: TimeSpan) -> SpanState:
+    """Whether a time has to be exported anew."""
     j, e = schema.job.c, schema.event.c
     jobs = (
         select(j.key, j.digest, j.state, j.estimate, j.detail)
@@ -105,7 +113,7 @@ def state_of_span(conn: Connection, span: TimeSpan) -> tuple[str, bool]:
     if blocks:
         empty = False
         hashed.update(f"{blocks} {size}".encode())
-    return "" if empty else hashed.hexdigest(), pruned
+    return SpanState("" if empty else hashed.hexdigest(), pruned, blocks)
 
 
 def metric_names(conn: Connection) -> list[str]:
@@ -167,11 +175,6 @@ def batch_jobs_between(conn: Connection, span: TimeSpan) -> Iterator[Row[Any]]:
     b = batch_job.c
     inside = (b.start_ns >= span.start_ns, b.start_ns < span.end_ns)
     yield from conn.execute(select(batch_job).where(*inside).order_by(b.start_ns, b.key))
-
-
-def node_block_count(conn: Connection, span: TimeSpan) -> int:
-    """How many blocks there are of nodes in a time: fewer than before where some were pruned."""
-    return _node_blocks(conn, span)[0]
 
 
 def node_blocks_between(conn: Connection, span: TimeSpan) -> Iterator[NodeBlock]:

@@ -65,14 +65,13 @@ def _export_day(conn: Connection, folder: Path, day: date) -> DayReport | None:
     """Write a day unless it is there; None: nothing ran or happened in it."""
     begin = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 10**9
     span = TimeSpan(begin, begin + 86400 * 10**9)
-    fingerprint, pruned = bulk.state_of_span(conn, span)
+    fingerprint, pruned, nodes = bulk.state_of_span(conn, span)
     if not fingerprint:
         return None
     record = folder / "_days" / f"{day}.json"
     before = _read_record(record)
     if before is not None and before["fingerprint"] == fingerprint and before["rows"].keys() >= TABLES.keys():
         return DayReport(day, False, before["rows"])
-    nodes = bulk.node_block_count(conn, span)
     if before is not None and (pruned or nodes < before.get("node_blocks", 0)):
         return DayReport(day, False, before["rows"], "changed, but the database has let go of its detail")
     metrics = bulk.metric_names(conn)
