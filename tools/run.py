@@ -16,7 +16,7 @@ from crosswind.tools.errors import CommandError
 from crosswind.tools.library import find_library, preload
 from crosswind.tools.output import one_line, step
 
-__all__ = ["run_command", "spool_base"]
+__all__ = ["run_command", "slice_length_ms", "spool_base"]
 
 # The library knows the same variables (libprofiler/config.c); the first that is set names the job.
 JOB_ID_VARIABLES = ("CROSSWIND_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID")
@@ -33,9 +33,10 @@ class SliceLength(click.ParamType):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text itself, if it is good."""
-        match = SLICE_PATTERN.fullmatch(value)
-        if not match or not 100 <= int(match[1]) * (1 if match[2] == "ms" else 1000) <= 3_600_000:
-            self.fail(f"{value!r} is no length of time between 100ms and 3600s", param, ctx)
+        try:
+            slice_length_ms(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         return value
 
 
@@ -79,6 +80,15 @@ def run_command(
         ctx.exit(error.exit_code)
     _write_profiles(directory, target)
     ctx.exit(end_like(status))
+
+
+def slice_length_ms(text: str) -> int:
+    """A slice's length as the library reads it, in milliseconds. ValueError: it is none."""
+    match = SLICE_PATTERN.fullmatch(text)
+    length = int(match[1]) * (1 if match[2] == "ms" else 1000) if match else 0
+    if not 100 <= length <= 3_600_000:
+        raise ValueError(f"{text!r} is no length of time between 100ms and 3600s")
+    return length
 
 
 def spool_base() -> Path:

@@ -1,0 +1,1 @@
+"""`crosswind experiment`: known programs run against each other, profiled, loaded and evaluated."""

@@ -1,0 +1,148 @@
+"""What a launcher is: it starts the programs of a run here (local.py) or through Slurm (slurm.py)."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from crosswind.tools.errors import CommandError
+from crosswind.tools.experiment.description import Program, fill_in
+from crosswind.tools.experiment.records import ProgramRecord, Role
+from crosswind.tools.library import find_library
+
+__all__ = [
+    "LaunchError",
+    "Launcher",
+    "Started",
+    "command_of",
+    "fresh_scratch",
+    "job_name",
+    "load_folder",
+    "read_report",
+    "steps_per_s",
+]
+
+LOAD = "{load}/"
+MAX_OUTPUT = 64 << 20  # of a program, as far as it is read
+
+
+class LaunchError(Exception):
+    """A program that did not start or gave no result. The run failed, the experiment goes on; one clear line."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A program that runs. Launchers derive their own from it. scratch: its fresh directory, removed after the run."""
+
+    program: Program
+    role: Role
+    folder: Path
+    scratch: Path
+    job_id: str
+
+
+class Launcher(Protocol):
+    """Starts and ends programs. All its files are in the run's folder: ROLE.out, ROLE.err and ROLE.xwp.
+
+    Any method may be left by an exception of a signal (SIGINT, SIGTERM); `abandon` then ends what is left.
+    """
+
+    def why_not(self) -> str:
+        """What is missing to run here, and the way out; "" if nothing is."""
+
+    def start(self, program: Program, folder: Path, role: Role, slice_length: str) -> Started:
+        """Start it, profiled, and return when it runs. LaunchError."""
+
+    def wait(self, started: Started, timeout_s: float) -> ProgramRecord:
+        """Until it has ended by itself, its profile merged into folder/ROLE.xwp. LaunchError: not in time, or lost."""
+
+    def stop(self, started: Started) -> ProgramRecord:
+        """Ask the program itself to end (SIGTERM), then as `wait`; one that has ended by itself is as well. Its record
+        has `stopped`."""
+
+    def abandon(self, folder: Path) -> None:
+        """End at once and without a record whatever still runs of this folder, also what an earlier runner started
+        that was killed. Returns when nothing does. Nothing there: nothing done."""
+
+    def agent_files(self) -> list[Path]:
+        """Files of the agents of nodes and servers that are to be loaded beside the profiles."""
+
+    def server_resource(self) -> str | None:
+        """The shared resource (db/resources.py) that {scratch} lies on and whose servers have agents; None: locally,
+        the disk under {scratch} is watched."""
+
+
+def job_name(folder: Path, role: Role) -> str:
+    """What names a program of a run, unique in the experiment, 63 bytes at most."""
+    return f"{folder.name}-{role}"
+
+
+def load_folder() -> Path:
+    """Where the load programs are: beside the library. CommandError: not built."""
+    folder = find_library().parent / "load"
+    if not folder.is_dir():
+        raise CommandError(f"no load programs in {folder}: build them with `make build` (it needs an MPI)")
+    return folder
+
+
+def fresh_scratch(base: Path, folder: Path, role: Role) -> Path:
+    """An empty directory of its own for a program of a run; what a killed runner left there is removed."""
+    path = base / job_name(folder, role)
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    return path
+
+
+def command_of(program: Program, folder: Path, scratch: Path, load: Path | None) -> list[str]:
+    """The program's command with its placeholders filled in, without a launcher. Its input lies in the run's folder.
+
+    A load program is that of the program's MPI. CommandError: it is not built.
+    """
+    values = {"scratch": str(scratch), "run": str(folder)}
+    values["input"] = str(folder / Path(program.input).name) if program.input else ""
+    values["load"] = str(load or "")
+    command = [fill_in(part, values) for part in program.command]
+    if program.command[0].startswith(LOAD):
+        command[0] = str(_load_program(Path(command[0]), program.mpi))
+    return command
+
+
+def read_report(output: Path) -> dict[str, Any] | None:
+    """The JSON document that a load program printed last; None: there is none."""
+    for line in reversed(_text(output).splitlines()):
+        if line.startswith("{"):
+            try:
+                document = json.loads(line)
+            except ValueError:
+                return None
+            return document if isinstance(document, dict) else None
+    return None
+
+
+def steps_per_s(program: Program, output: Path) -> float | None:
+    """The number that the program's pattern finds last in its output; None: it finds none, or it has no pattern."""
+    found = re.findall(program.pattern, _text(output), re.MULTILINE) if program.pattern else []
+    try:
+        return float(found[-1]) if found else None
+    except ValueError:
+        return None
+
+
+def _load_program(path: Path, mpi: str) -> Path:
+    found = [path.with_name(f"{path.name}.{suffix}") for suffix in ([mpi] if mpi else ["openmpi", "mpich"])]
+    for candidate in found:
+        if candidate.is_file():
+            return candidate
+    raise CommandError(f"{found[0]}: not built: install {mpi or 'an MPI'} and build with `make build`")
+
+
+def _text(output: Path) -> str:
+    try:
+        with output.open("rb") as file:
+            return file.read(MAX_OUTPUT).decode(errors="replace")
+    except FileNotFoundError:
+        return ""
