@@ -9,12 +9,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, Engine, bindparam, insert, select, text, update
+from sqlalchemy import Connection, Engine, bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crosswind.db import schema
 from crosswind.db.batch_schema import batch_job, batch_step
-from crosswind.db.connection import reading, writing
+from crosswind.db.connection import one_writer, reading, writing
 
 __all__ = ["ENDED", "STATES", "BatchJob", "close_unknown", "link_steps", "run_of_step", "store_batch_jobs", "unite"]
 
@@ -74,7 +74,7 @@ def store_batch_jobs(engine: Engine, jobs: Sequence[BatchJob], cluster: str = ""
     system knows these jobs now, so none of them is lost. Raises DatabaseError.
     """
     with writing(engine) as conn:
-        _one_writer(conn)
+        one_writer(conn, _LOCK)
         known = _known_runs(conn, {job.job_id for job in jobs}, cluster)
         for job in jobs:
             _take_in(known[job.job_id], job, from_queue)
@@ -91,7 +91,7 @@ def close_unknown(engine: Engine, known: Collection[str], seen_ns: int, cluster:
     t = batch_job.c
     open_runs = select(t.key, t.job_id, t.start_ns, t.submit_ns).where(t.cluster == cluster, t.state.not_in(ENDED))
     with writing(engine) as conn:
-        _one_writer(conn)
+        one_writer(conn, _LOCK)
         lost = [
             row.key
             for row in conn.execute(open_runs)
@@ -143,12 +143,6 @@ class _Run:
     @property
     def number(self) -> int:
         return self.now.run or 0
-
-
-def _one_writer(conn: Connection) -> None:
-    """Two collectors that make the same run wait for each other; SQLite has one writer anyway."""
-    if conn.dialect.name == "postgresql":
-        conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
 def _known_runs(conn: Connection, job_ids: Collection[str], cluster: str) -> dict[str, list[_Run]]:

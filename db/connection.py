@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from sqlite3 import SQLITE_BUSY
 from sqlite3 import Connection as SqliteConnection
 from sqlite3 import OperationalError as SqliteError
 from sqlite3 import connect as connect_sqlite
@@ -22,7 +25,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from crosswind.db.errors import DatabaseError
 
-__all__ = ["VERSION_TABLE", "open_database", "reading", "writing"]
+__all__ = ["VERSION_TABLE", "one_writer", "open_database", "reading", "writing"]
 
 VERSION_TABLE = "crosswind_schema"  # its name is what tells a Crosswind database from any other
 BUSY_S = 60
@@ -67,6 +70,12 @@ def writing(engine: Engine) -> Iterator[Connection]:
     """
     with _explained(engine), engine.connect().execution_options(**{_WRITES: True}) as conn, conn.begin():
         yield conn
+
+
+def one_writer(conn: Connection, lock: int) -> None:
+    """Within `writing`: whoever takes the same lock waits until this transaction ends. SQLite has one writer anyway."""
+    if conn.dialect.name == "postgresql":
+        conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": lock})
 
 
 @contextmanager
@@ -162,8 +171,24 @@ def _connect_read_only(path: Path) -> SqliteConnection:
 def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 (the driver's own type)
     """Readers do not block the writer (WAL), foreign keys hold, and SQLAlchemy, not the driver, begins transactions."""
     connection.isolation_level = None
-    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+    _switch_to_wal(connection)
+    for pragma in ("synchronous = NORMAL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _switch_to_wal(connection: SqliteConnection) -> None:
+    """The first one to open a new file makes it a WAL database, under a lock that SQLite does not wait for: of several
+    that open it at once all but one are told that it is locked. So we wait.
+    """
+    give_up = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except SqliteError as error:
+            if error.sqlite_errorcode & 0xFF != SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+        time.sleep(random.uniform(0.001, 0.02))  # noqa: S311
 
 
 def _begin_sqlite(conn: Connection) -> None:
@@ -182,8 +207,7 @@ def _bring_to_head(conn: Connection, shown: str, create: bool) -> None:
     """Check what the database is and migrate it. One process at a time: SQLite by the write lock, PostgreSQL by an
     advisory one.
     """
-    if conn.dialect.name == "postgresql":
-        conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+    one_writer(conn, _MIGRATION_LOCK)
     script = _script()
     if _revision(conn, script, shown, create) != script.get_current_head():
         config = _alembic()

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crosswind.db import schema
-from crosswind.db.connection import reading, writing
+from crosswind.db.connection import one_writer, reading, writing
 from crosswind.db.errors import DatabaseError
 
 __all__ = [
@@ -22,6 +22,7 @@ EVENT_KINDS = ("reboot", "node_down", "file_system", "network", "maintenance", "
 _MAX_TEXT = 4096
 _BOOT = "boot "
 _BATCH = 1000
+_BOOT_LOCK = 0x6377626F6F74  # "cwboot": PostgreSQL's advisory lock for who notes boots
 MAX_SHOWN = 500  # events of one stretch of time
 
 
@@ -46,15 +47,19 @@ def store_events(engine: Engine, events: Iterable[Event]) -> int:
 
     Raises DatabaseError for a kind that is not known, a time that cannot be or text that a database cannot hold.
     """
+    with writing(engine) as conn:
+        return _store(conn, events)
+
+
+def _store(conn: Connection, events: Iterable[Event]) -> int:
     rows = [asdict(event) for event in events]
     for row in rows:
         _check_event(row)
-    with writing(engine) as conn:
-        query = (sqlite if conn.dialect.name == "sqlite" else postgresql).insert(schema.event)
-        known = ["cluster", "kind", "place", "start_ns"]
-        new = {name: query.excluded[name] for name in ("end_ns", "source", "note")}
-        for at in range(0, len(rows), _BATCH):
-            conn.execute(query.on_conflict_do_update(index_elements=known, set_=new), rows[at : at + _BATCH])
+    query = (sqlite if conn.dialect.name == "sqlite" else postgresql).insert(schema.event)
+    known = ["cluster", "kind", "place", "start_ns"]
+    new = {name: query.excluded[name] for name in ("end_ns", "source", "note")}
+    for at in range(0, len(rows), _BATCH):
+        conn.execute(query.on_conflict_do_update(index_elements=known, set_=new), rows[at : at + _BATCH])
     return len(rows)
 
 
@@ -65,10 +70,15 @@ def note_boot(engine: Engine, node: str, boot_id: str, booted_ns: int, *, cluste
     event = Event(cluster, "reboot", node, booted_ns, booted_ns, source="agent", note=f"{_BOOT}{boot_id}")
     e = schema.event.c
     same = (e.cluster == cluster, e.kind == event.kind, e.place == node, e.note == event.note)
-    with reading(engine) as conn:
-        if conn.execute(select(e.id).where(*same).limit(1)).first() is not None:
+    known = select(e.id).where(*same).limit(1)
+    with reading(engine) as conn:  # which is the answer nearly always, and takes no lock
+        if conn.execute(known).first() is not None:
             return False
-    store_events(engine, [event])
+    with writing(engine) as conn:
+        one_writer(conn, _BOOT_LOCK)  # the times of two looks may differ: no constraint tells that they are one boot
+        if conn.execute(known).first() is not None:
+            return False
+        _store(conn, [event])
     return True
 
 

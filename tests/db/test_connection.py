@@ -64,6 +64,22 @@ def test_many_at_once_make_one_schema(url):
         engine.dispose()
 
 
+def test_who_opens_a_new_file_waits_until_it_may_be_switched_to_wal(tmp_path):
+    """SQLite itself does not wait for this lock: with a busy timeout of a minute it says at once that it is locked."""
+    path = tmp_path / "c.db"
+    first = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    first.execute("CREATE TABLE t (x)")
+    first.execute("DROP TABLE t")
+    first.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(open_database, f"sqlite:///{path}")
+        time.sleep(0.3)
+        assert not opening.done()
+        first.execute("COMMIT")
+        opening.result(timeout=30).dispose()
+    first.close()
+
+
 def test_newer_database_names_the_way_out(url):
     engine = open_database(url)
     with writing(engine) as conn:
