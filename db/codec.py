@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosswind.db.errors import DatabaseError
-from crosswind.profile.sections import Section, SectionError, decode, encode
+from crosswind.profile.sections import Rows, Section, SectionError, decode, encode
 from crosswind.profile.segments import SegmentTable
 
 __all__ = [
@@ -41,12 +41,14 @@ def encode_ints(values: NDArray[np.int64], *, smooth: bool = False) -> bytes:
     return bytes([code]) + encode(Section("values", "<i8", values.shape, _FILTERS[code]), values)
 
 
-def decode_ints(blob: bytes, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """The int64 array of this shape. Raises DatabaseError when the bytes do not hold exactly that."""
+def decode_ints(blob: bytes, shape: tuple[int, ...], rows: Rows | None = None) -> NDArray[np.int64]:
+    """The int64 array of this shape; rows: only these of its first axis. Raises DatabaseError when the bytes do not
+    hold exactly that.
+    """
     filters = _FILTERS.get(blob[0]) if blob else None
     if filters is None:
         raise DatabaseError("a stored array is damaged or of a newer Crosswind: restore the database from its backup")
-    return _decoded(Section("values", "<i8", shape, filters), blob[1:])
+    return _decoded(Section("values", "<i8", shape, filters), blob[1:], rows)
 
 
 def encode_floats(values: NDArray[np.float64]) -> bytes:
@@ -156,8 +158,8 @@ def _segment_arrays(blob: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _decoded(section: Section, blob: bytes) -> NDArray[Any]:
+def _decoded(section: Section, blob: bytes, rows: Rows | None = None) -> NDArray[Any]:
     try:
-        return decode(section, blob)
+        return decode(section, blob, rows)
     except SectionError as error:
         raise DatabaseError(f"a stored array is damaged ({error}): restore the database from its backup") from None

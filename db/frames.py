@@ -13,6 +13,7 @@ from crosswind.db import codec, schema
 from crosswind.db.job_blocks import Span, assembled
 from crosswind.db.rows import Frame
 from crosswind.db.summaries import BANDS, ZEROS
+from crosswind.profile.sections import Rows
 
 __all__ = [
     "Grid", "SeriesRows", "block_digests", "each_frame", "frame_blobs", "get_covered", "get_frames", "get_series",
@@ -81,20 +82,26 @@ def each_frame(
     job_key: int,
     metrics: Collection[str] | None = None,
     accept: Callable[[Row[Any]], bool] = lambda row: True,
+    rows: Rows | None = None,
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """As get_frames, of all slices, one metric at a time in memory. accept: whether to take a metric, by its row."""
+    """As get_frames, of all slices, one metric at a time in memory. accept: whether to take a metric, by its row. rows:
+    only these processes, in ascending order.
+    """
     whole = grid_of(conn, job_key)
     if whole is None:
         return
     spans = spans_of(conn, job_key, whole)
     for metric in filter(accept, _measured(conn, job_key, spans, metrics)):
         blobs = frame_blobs(conn, job_key, spans, [metric.name])[metric.name]
-        yield metric.name, assembled(blobs, whole.n_processes, whole.first_slice, whole.n_slices)
+        yield metric.name, assembled(blobs, whole.n_processes, whole.first_slice, whole.n_slices, rows)
 
 
-def get_covered(conn: Connection, job_key: int, first: int = 0, n: int | None = None) -> NDArray[np.int64] | None:
+def get_covered(
+    conn: Connection, job_key: int, first: int = 0, n: int | None = None, rows: Rows | None = None
+) -> NDArray[np.int64] | None:
     """How much of each slice each process was profiled: int64 [process, slice] in ns; None: no such job, or its slices
-    were pruned. first, n: only these slices, counted from the job's first.
+    were pruned. first, n: only these slices, counted from the job's first. rows: only these processes, in ascending
+    order.
     """
     whole = grid_of(conn, job_key)
     spans = spans_of(conn, job_key, whole) if whole else {}
@@ -105,7 +112,7 @@ def get_covered(conn: Connection, job_key: int, first: int = 0, n: int | None = 
     here = _within(spans, grid)
     query = select(c.start_ns, c.data).where(c.job_key == job_key, *_starts(c.start_ns, here))
     blobs = {here[start]: data for start, data in conn.execute(query) if start in here}
-    return assembled(blobs, grid.n_processes, grid.first_slice, grid.n_slices)
+    return assembled(blobs, grid.n_processes, grid.first_slice, grid.n_slices, rows)
 
 
 def get_sums(

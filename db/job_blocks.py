@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from crosswind.db import codec
 from crosswind.db.summaries import Block, Summarize, Summary, summary_of
 from crosswind.profile.model import Profile
+from crosswind.profile.sections import Rows
 
 __all__ = ["BlockRows", "Span", "assembled", "block_rows", "cut", "width_of"]
 
@@ -104,22 +105,28 @@ def _digest(span: Span, coverage: bytes, frames: Mapping[str, bytes]) -> str:
     return state.hexdigest()
 
 
-def assembled(blobs: Mapping[Span, bytes | None], n_processes: int, first_slice: int, n_slices: int) -> Ints:
+def assembled(
+    blobs: Mapping[Span, bytes | None], n_processes: int, first_slice: int, n_slices: int, rows: Rows | None = None
+) -> Ints:
     """Int64 [process, slice] of some slices from the blocks that overlap them; None, and what is in no block: zeros.
+    rows: only these processes, in ascending order.
 
     Raises DatabaseError for a block that holds something else than it should.
     """
+    wanted = np.arange(n_processes)[slice(None) if rows is None else rows]
     out: Ints | None = None
     for span, blob in blobs.items():
         begin = max(span.first_slice, first_slice)
         end = min(span.first_slice + span.n_slices, first_slice + n_slices)
         if blob is None or begin >= end:
             continue
-        values = codec.decode_ints(blob, (span.n_processes, span.n_slices))
+        there = wanted[: np.searchsorted(wanted, span.n_processes)]
+        few = None if there.size == span.n_processes else there
+        values = codec.decode_ints(blob, (span.n_processes, span.n_slices), few)
         part = values[:, begin - span.first_slice : end - span.first_slice]
-        if part.shape == (n_processes, n_slices):
+        if part.shape == (wanted.size, n_slices):
             return part
         if out is None:
-            out = np.zeros((n_processes, n_slices), dtype=np.int64)
-        out[: span.n_processes, begin - first_slice : end - first_slice] = part
-    return np.zeros((n_processes, n_slices), dtype=np.int64) if out is None else out
+            out = np.zeros((wanted.size, n_slices), dtype=np.int64)
+        out[: there.size, begin - first_slice : end - first_slice] = part
+    return np.zeros((wanted.size, n_slices), dtype=np.int64) if out is None else out

@@ -204,7 +204,7 @@ class _Beside:
         whole = rows.size == len(self.hosts)
         sums = queries.get_sums(self.conn, self.job.key, metrics) if whole else None
         if sums is None:  # one metric at a time in memory
-            frames = each_frame(self.conn, self.job.key, metrics)
-            sums = {metric: values[rows].sum(axis=0, dtype=np.int64) for metric, values in frames}
+            frames = each_frame(self.conn, self.job.key, metrics, rows=rows)
+            sums = {metric: values.sum(axis=0, dtype=np.int64) for metric, values in frames}
         none = np.zeros(self.job.n_slices, dtype=np.int64)
         return {metric: sums.get(metric, none) for metric in metrics}

@@ -10,7 +10,9 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-__all__ = ["Section", "SectionError", "decode", "encode"]
+__all__ = ["Rows", "Section", "SectionError", "decode", "encode"]
+
+Rows = slice | NDArray[np.intp]  # some rows of an array
 
 DTYPES = ("<i8", "<u8", "<f8", "|u1")
 FILTERS = (("zstd",), ("shuffle", "zstd"), ("delta", "shuffle", "zstd"))
@@ -100,14 +102,22 @@ def encode(section: Section, array: NDArray[Any]) -> bytes:
     return zstandard.ZstdCompressor(level=LEVEL).compress(shuffled.tobytes())
 
 
-def decode(section: Section, blob: bytes) -> NDArray[Any]:
-    """The array of a section. Raises SectionError when the bytes do not hold exactly it."""
+def decode(section: Section, blob: bytes, rows: Rows | None = None) -> NDArray[Any]:
+    """The array of a section; rows: only these of its first axis, in the time of decompressing alone.
+
+    Raises SectionError when the bytes do not hold exactly it.
+    """
     raw = _decompress(section, blob)
     itemsize = np.dtype(section.dtype).itemsize
     data = np.frombuffer(raw, dtype=np.uint8)
-    if "shuffle" in section.filters:
-        data = np.ascontiguousarray(data.reshape(itemsize, -1).T).reshape(-1)
-    array = data.view(section.dtype).reshape(section.shape)
+    shape = section.shape
+    planes = itemsize if "shuffle" in section.filters else 1
+    if rows is not None:
+        data = data.reshape(planes, shape[0], math.prod(shape[1:]) * itemsize // planes)[:, rows]
+        shape = (data.shape[1], *shape[1:])
+    if planes > 1:
+        data = data.reshape(planes, math.prod(shape)).T
+    array = np.ascontiguousarray(data).reshape(-1).view(section.dtype).reshape(shape)
     if "delta" in section.filters:
         array = np.cumsum(array.view("<u8"), axis=-1, dtype="<u8").view(section.dtype)
     return array if array.flags.writeable else array.copy()

@@ -10,8 +10,9 @@ from sqlalchemy import event, func, select, update
 from crosswind.analysis import SERIES
 from crosswind.analysis.series_bands import VERSION, series_bands, summarize, zero_row
 from crosswind.db import frames, load_profile, queries, reading, schema
+from crosswind.db.codec import encode_ints
 from crosswind.db.connection import writing
-from crosswind.db.job_blocks import cut, width_of
+from crosswind.db.job_blocks import Span, assembled, cut, width_of
 from crosswind.db.summaries import LEAST_PROCESSES
 from crosswind.db.summary_fill import fill_summaries
 from support.profiles import make_profile, part_of
@@ -66,6 +67,24 @@ def test_what_comes_back_is_what_was_loaded(engine, first, n):
         np.testing.assert_array_equal(queries.get_covered(conn, key, first, n), profile.covered_ns[:, first:end])
         for name, values in frames.each_frame(conn, key):
             np.testing.assert_array_equal(values, profile.slices[name])
+        rows = np.array([0, 3, 15])
+        for name, values in frames.each_frame(conn, key, rows=rows):
+            np.testing.assert_array_equal(values, profile.slices[name][rows])
+        np.testing.assert_array_equal(
+            queries.get_covered(conn, key, first, n, rows=slice(9, 10)), profile.covered_ns[9:10, first:end]
+        )
+
+
+@pytest.mark.parametrize("rows", [slice(0, 1), slice(2, 4), slice(4, 5), slice(5, 9), np.array([0, 2, 4])])
+@pytest.mark.parametrize(("first", "n"), [(0, 7), (1, 2), (2, 5), (3, 4)])
+def test_some_processes_are_those_of_all(rows, first, n):
+    """Also those that came after the first block, and of a block that they all are in."""
+    random = np.random.default_rng(1)
+    spans = (Span(0, 3, 3), Span(3, 4, 5))
+    blobs = {s: encode_ints(random.integers(0, 1 << 40, (s.n_processes, s.n_slices))) for s in spans}
+    whole = assembled(blobs, 5, first, n)
+    assert whole.any()
+    np.testing.assert_array_equal(assembled(blobs, 5, first, n, rows), whole[rows])
 
 
 @pytest.mark.parametrize(("first", "n"), [(0, None), (3, 5), (9, 3), (15, 20), (38, 9)])

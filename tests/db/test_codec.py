@@ -30,6 +30,10 @@ def test_integers_survive(processes, slices, smooth, data):
     back = decode_ints(encode_ints(values, smooth=smooth), values.shape)
     assert back.dtype == np.int64
     np.testing.assert_array_equal(back, values)
+    rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=processes, max_size=processes)))
+    for some in (rows, slice(1, 3)):
+        part = decode_ints(encode_ints(values, smooth=smooth), values.shape, some)
+        np.testing.assert_array_equal(part, values[some])
 
 
 @given(st.binary(max_size=300))

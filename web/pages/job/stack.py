@@ -95,15 +95,13 @@ def _one_process(conn: Connection, job: JobRow, names: tuple[str, ...], process:
         return {}
     chosen = [series_named(name) for name in names]
     row = slice(process, process + 1)
-    covered = queries.get_covered(conn, job.key)
+    covered = queries.get_covered(conn, job.key, rows=row)
     if covered is None:
         return {}
-    mine = covered[row].copy()  # so that what is of all the others goes
-    del covered
     metrics = {metric for series in chosen for metric in series.metrics}
-    frames = {name: values[row].copy() for name, values in each_frame(conn, job.key, metrics)}
+    frames = dict(each_frame(conn, job.key, metrics, rows=row))
     return {
-        series.name: process_series(series, frames, mine)[0]
+        series.name: process_series(series, frames, covered)[0]
         for series in chosen
         if not frames.keys().isdisjoint(series.metrics)
     }
