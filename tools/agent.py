@@ -17,7 +17,7 @@ from crosswind.tools.database import db_option
 from crosswind.tools.errors import CommandError
 from crosswind.tools.names import PLAIN_NAME, cluster_option
 from crosswind.tools.output import print_json, print_table
-from crosswind.tools.run import SLICE_PATTERN, SliceLength
+from crosswind.tools.run import SliceLength, slice_length_ms
 
 if TYPE_CHECKING:
     from crosswind.collector.agent.run import Agent
@@ -197,9 +197,7 @@ def _loading(spool: Path, db: str, cluster: str) -> Callable[[], None]:
 
 
 def _slice_ns(text: str) -> int:
-    match = SLICE_PATTERN.fullmatch(text)
-    assert match is not None, "SliceLength has checked it"  # noqa: S101
-    return int(match[1]) * (10**6 if match[2] == "ms" else 10**9)
+    return slice_length_ms(text) * 10**6
 
 
 def _checked_resource(name: str) -> str:

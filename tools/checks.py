@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from crosswind.tools import perf_probe
 from crosswind.tools.errors import CommandError
 from crosswind.tools.library import find_library
-from crosswind.tools.run import PREFIX
+from crosswind.tools.profiling import PREFIX
 
 if TYPE_CHECKING:
     from crosswind.profile.model import Profile

@@ -11,7 +11,7 @@ from crosswind.tools import checks, checks_mpi
 from crosswind.tools.checks import Check, State
 from crosswind.tools.database import db_option
 from crosswind.tools.output import one_line, print_json, step
-from crosswind.tools.run import spool_base
+from crosswind.tools.profiling import spool_base
 
 __all__ = ["doctor_command"]
 

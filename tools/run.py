@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 import time
 from pathlib import Path
 
@@ -13,16 +12,14 @@ import click
 
 from crosswind.tools.child import CommandNotRun, end_like, run_child
 from crosswind.tools.errors import CommandError
-from crosswind.tools.library import find_library, preload
+from crosswind.tools.library import find_library
 from crosswind.tools.output import one_line, step
+from crosswind.tools.profiling import MAX_JOB_ID, make_spool, profiled_environment
 
-__all__ = ["run_command", "slice_length_ms", "spool_base"]
+__all__ = ["run_command", "slice_length_ms"]
 
 # The library knows the same variables (libprofiler/config.c); the first that is set names the job.
 JOB_ID_VARIABLES = ("CROSSWIND_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID")
-MAX_JOB_ID = 63
-MAX_SPOOL_PATH = 200  # the library keeps the directory in 256 bytes
-PREFIX = "crosswind-run-"
 SLICE_PATTERN = re.compile(r"(\d+)(ms|s)?")
 
 
@@ -70,8 +67,8 @@ def run_command(
     library = find_library()
     job_id = _job_id()
     target = _target(output, job_id)
-    directory = _make_spool(spool)
-    environment = _environment(library, directory, job_id, slice_length, digest)
+    directory = make_spool(spool)
+    environment = profiled_environment(os.environ, library, directory, job_id, slice_length, digest)
     try:
         status = run_child(command, environment)
     except CommandNotRun as error:
@@ -89,12 +86,6 @@ def slice_length_ms(text: str) -> int:
     if not 100 <= length <= 3_600_000:
         raise ValueError(f"{text!r} is no length of time between 100ms and 3600s")
     return length
-
-
-def spool_base() -> Path:
-    """Where private spool directories are made by default: in memory if that can be written, else TMPDIR."""
-    memory = Path("/dev/shm")  # noqa: S108 (the directories in it are made by mkdtemp)
-    return memory if os.access(memory, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
 
 
 def _job_id() -> str:
@@ -117,34 +108,6 @@ def _target(output: Path | None, job_id: str) -> Path:
     if not os.access(output.parent, os.W_OK | os.X_OK):
         raise CommandError(f"{output.parent}: cannot write there: name another file with -o")
     return output
-
-
-def _make_spool(base: Path | None) -> Path:
-    base = (base or spool_base()).absolute()
-    try:
-        directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
-    except OSError as error:
-        raise CommandError(f"{base}: no spool directory there ({error.strerror}): name one with --spool") from error
-    if len(os.fsencode(directory)) > MAX_SPOOL_PATH:
-        directory.rmdir()
-        raise CommandError(f"{base}: the path is too long for a spool directory: name a shorter one with --spool")
-    return directory
-
-
-def _environment(
-    library: Path, spool: Path, job_id: str, slice_length: str | None, digest: str | None
-) -> dict[str, str]:
-    environment = {
-        **os.environ,
-        "LD_PRELOAD": preload(library, os.environ.get("LD_PRELOAD")),
-        "CROSSWIND_SPOOL": str(spool),
-        "CROSSWIND_JOB_ID": job_id,
-    }
-    if slice_length:
-        environment["CROSSWIND_SLICE"] = slice_length
-    if digest:
-        environment["CROSSWIND_DIGEST"] = digest
-    return environment
 
 
 def _write_profiles(spool: Path, target: Path) -> None:

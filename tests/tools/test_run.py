@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crosswind.profile import read_profile
-from crosswind.tools.run import PREFIX
+from crosswind.tools.profiling import PREFIX
 
 pytestmark = pytest.mark.usefixtures("built")
 

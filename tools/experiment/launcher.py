@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -46,13 +47,18 @@ class Started:
 
 
 class Launcher(Protocol):
-    """Starts and ends programs. All its files are in the run's folder: ROLE.out, ROLE.err and ROLE.xwp.
+    """Starts and ends programs; made with (scratch, agents): the folder below which {scratch} is, and the spool
+    directories of agents. All its files are in the run's folder: ROLE.out, ROLE.err, ROLE.xwp, and whatever it needs
+    to find a program again that a killed runner left behind.
 
-    Any method may be left by an exception of a signal (SIGINT, SIGTERM); `abandon` then ends what is left.
+    Any method may be left by the exception of a signal (SIGINT, SIGTERM); `abandon` then ends what is left.
     """
 
-    def why_not(self) -> str:
-        """What is missing to run here, and the way out; "" if nothing is."""
+    def why_not(self, programs: Collection[Program]) -> str:
+        """What is missing to run these here, and the way out; "" if nothing is."""
+
+    def describe(self) -> dict[str, Any]:
+        """The machine, for machine.json. Nothing of anybody's environment."""
 
     def start(self, program: Program, folder: Path, role: Role, slice_length: str) -> Started:
         """Start it, profiled, and return when it runs. LaunchError."""
@@ -62,7 +68,7 @@ class Launcher(Protocol):
 
     def stop(self, started: Started) -> ProgramRecord:
         """Ask the program itself to end (SIGTERM), then as `wait`; one that has ended by itself is as well. Its record
-        has `stopped`."""
+        has `stopped` only if it did not. LaunchError."""
 
     def abandon(self, folder: Path) -> None:
         """End at once and without a record whatever still runs of this folder, also what an earlier runner started

@@ -12,9 +12,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from accuracy.real.injection import Injection
-from accuracy.real.machine import Watch
 from accuracy.real.programs import Program
 
+from crosswind.tools.machine import Watch
 from support.mpi_runs import AS_ROOT
 from support.preload import BUILD, LIBRARY
 

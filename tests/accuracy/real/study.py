@@ -13,10 +13,11 @@ from accuracy.real.calibration import calibrate
 from accuracy.real.evaluation import evaluate
 from accuracy.real.execution import RunFailed, execute
 from accuracy.real.injection import KINDS, plan_injection
-from accuracy.real.machine import describe_machine
 from accuracy.real.programs import PROGRAMS
 from accuracy.real.results import Results
 from accuracy.real.schedule import Run
+
+from crosswind.tools.machine import describe_machine
 
 __all__ = ["AGAIN", "RUN_DELAY_LIMIT_PCT", "Study"]
 
