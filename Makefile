@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi test-kill test-web lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-compare accuracy-lookup fuzz stress test-cluster generate clean
+.PHONY: help setup build demo test test-abi test-kill test-web lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-compare accuracy-lookup fuzz stress test-cluster cluster-up cluster-down generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,14 @@ test-cluster: setup ## real Slurm jobs of two users on two simulated nodes (root
 	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster
 	@$(MAKE) --no-print-directory build
 	@$(PYTHON) -m pytest tests/cluster/test_plugin.py tests/cluster/live_jobs.py tests/cluster/forty_jobs.py
+
+cluster-up: setup ## a simulated site that stays up, to run experiments on: Slurm, file server, agents (root; MBIT=400 NODES_MBIT=100)
+	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster
+	@$(MAKE) --no-print-directory build
+	@cd tests && ../$(PYTHON) -m cluster.site up --mbit $(or $(MBIT),400) $(if $(NODES_MBIT),--nodes-mbit $(NODES_MBIT))
+
+cluster-down: setup ## ... end it
+	@cd tests && ../$(PYTHON) -m cluster.site down
 
 test-web: setup ## the dashboard: API, access, browser; and the whole story on data of a simulated Slurm (root; some 6 minutes)
 	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster

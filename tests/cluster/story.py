@@ -16,27 +16,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from crosswind.db import open_database, queries, reading
 from crosswind.tools.lookup import look_up
-from support.cluster import USERS, Cluster, collect_once, running_cluster, why_not
+from support.agents import running_agents
+from support.cluster import NODES, USERS, Cluster, collect_once, running_cluster, why_not
 from support.preload import BUILD, PROGRAMS
 
 ALICE, BOB = USERS
-NODES = ("n1", "n2")
 SLICE = "1s"
 ACTIVE_S, SILENT_S = 5, 10
 SETTLE_S = 5  # what runs beside the victim begins before it and ends after it
-LINK = ("tbf", "rate", "100mbit", "burst", "32kb", "latency", "10ms")  # what goes to a node
+LINK = ("rate", "100mbit", "burst", "32kb", "latency", "10ms")  # what goes to a node
 LEAST_PCT = 5.0  # bob holds up nearly all that alice does for a third of the time
 VICTIM, QUIET = PROGRAMS / "cluster_victim.openmpi", PROGRAMS / "cluster_job"
 LOAD = BUILD / "load"
@@ -100,40 +95,13 @@ def make_story(database: Path, seconds: int = 120) -> Story:
     """Run the jobs and load them into a new database file. Raises NoStory where the link cannot be limited."""
     url = f"sqlite:///{database.absolute()}"
     with running_cluster(f"slice={SLICE} digest=off") as cluster:
-        limit_link(cluster)
-        with running_agents(cluster):
+        if not cluster.limit_links(*LINK):
+            raise NoStory("the kernel cannot limit a link (no sch_tbf): run it on a machine that has this module")
+        with running_agents(cluster, SLICE):
             ids = run_jobs(cluster, seconds)
         spools = [cluster.spool_of(node) for node in NODES]
         collect_once(spools, url, "--slurm-events", str(cluster.events("sqlite")))
     return read_story(url, *ids)
-
-
-def limit_link(cluster: Cluster) -> None:
-    """Let through so much of what goes to each node."""
-    for node in NODES:
-        cluster.run("tc", "qdisc", "add", "dev", f"cwv-{node}", "root", *LINK, check=False)
-        if "tbf" not in cluster.run("tc", "qdisc", "show", "dev", f"cwv-{node}"):
-            raise NoStory("the kernel cannot limit a link (no sch_tbf): run it on a machine that has this module")
-
-
-@contextmanager
-def running_agents(cluster: Cluster) -> Iterator[None]:
-    """An agent on each node, as a site has it; both have ended their files at the end."""
-    agents = []
-    for node in NODES:
-        cluster.spool_of(node).mkdir(mode=0o1777)
-        cluster.spool_of(node).chmod(0o1777)
-        init = (cluster.state / "run" / f"init-{node}.pid").read_text().strip()
-        enter = ["nsenter", "--target", init, "--pid", "--mount", "--uts", "--net"]
-        agent = [sys.executable, "-m", "crosswind.tools", "agent", "--spool", str(cluster.local / "spool")]
-        agents.append(subprocess.Popen([*enter, *agent, "--slice", SLICE], env=cluster.environment))
-    try:
-        yield
-    finally:
-        for agent in agents:
-            os.kill(cluster.child_of(agent.pid), signal.SIGTERM)
-        for agent in agents:
-            agent.wait(60)
 
 
 def run_jobs(cluster: Cluster, seconds: int) -> list[int]:

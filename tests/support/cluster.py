@@ -25,7 +25,9 @@ SCRIPTS = ROOT / "tests" / "cluster"
 PLUGIN = BUILD / "spank_crosswind.so"
 USERS = ("cw-alice", "cw-bob")
 NEEDED = ("slurmctld", "slurmd", "munged", "ip", "nsenter", "unshare", "runuser", "useradd")
+NODES = ("n1", "n2")
 LOCK = Path("/run/lock/crosswind-test-cluster")
+STANDING = Path("/run/lock/crosswind-standing-cluster")  # the state of the cluster that `make cluster-up` left running
 SLICE_NS = 500_000_000
 
 
@@ -123,6 +125,20 @@ class Cluster:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return int(children[0]) if children else pid
 
+    def limit_links(self, *limit: str) -> bool:
+        """Let through so much (words of tc's qdisc tbf) of what goes to each node; whether the kernel can."""
+        for node in NODES:
+            device = ("dev", f"cwv-{node}")
+            self.run("tc", "qdisc", "replace", *device, "root", "tbf", *limit, check=False)
+            if "tbf" not in self.run("tc", "qdisc", "show", *device):
+                return False
+        return True
+
+    def free_links(self) -> None:
+        """Undo limit_links."""
+        for node in NODES:
+            self.run("tc", "qdisc", "del", "dev", f"cwv-{node}", "root", check=False)
+
     def kill_node(self, node: str) -> None:
         """The node is gone from one moment to the next, with every process on it."""
         os.kill(int((self.state / "run" / f"init-{node}.pid").read_text()), signal.SIGKILL)
@@ -166,19 +182,54 @@ def running_cluster(plugstack: str = "") -> Iterator[Cluster]:
     reason = why_not()
     if reason:
         pytest.skip(reason)
+    with the_only_cluster():
+        assert not standing(), f"a cluster was left running in {standing()}: end it with make cluster-down"
+        cluster = new_cluster()
+        try:
+            start_cluster(cluster, plugstack)
+            yield cluster
+        finally:
+            stop_cluster(cluster)
+
+
+@contextmanager
+def the_only_cluster(wait: bool = True) -> Iterator[None]:
+    """While no other starts one. Raises BlockingIOError instead of waiting."""
     with open(LOCK, "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        cluster = Cluster(Path(tempfile.mkdtemp(prefix="crosswind-cluster-", dir="/tmp")))
-        with _users():
-            try:
-                _prepare(cluster)
-                plugin = f"optional {PLUGIN} lib={LIBRARY} spool={cluster.local}/spool {plugstack}"
-                environment = {**cluster.environment, "SLURM_PLUGSTACK": plugin, "SLURM_EXTRA": _hooks(cluster)}
-                script([SCRIPTS / "slurm-up.sh", cluster.state], environment)
-                yield cluster
-            finally:
-                script([SCRIPTS / "slurm-down.sh", cluster.state], cluster.environment)
-                shutil.rmtree(cluster.state, ignore_errors=True)
+        fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def standing() -> Cluster | None:
+    """The cluster that `make cluster-up` left running, if it does; what a crash of the machine left of one is none."""
+    try:
+        cluster = Cluster(Path(STANDING.read_text().strip()))
+        pid = int((cluster.state / "run" / "slurmctld.pid").read_text())
+        return cluster if Path(f"/proc/{pid}/comm").read_text() == "slurmctld\n" else None
+    except (OSError, ValueError):
+        return None
+
+
+def new_cluster() -> Cluster:
+    """Where all of one will lie."""
+    return Cluster(Path(tempfile.mkdtemp(prefix="crosswind-cluster-", dir="/tmp")))
+
+
+def start_cluster(cluster: Cluster, plugstack: str = "") -> None:
+    """Two nodes, two users and the plugin. If it fails, stop_cluster ends what there is."""
+    _make_users(cluster)
+    _prepare(cluster)
+    plugin = f"optional {PLUGIN} lib={LIBRARY} spool={cluster.local}/spool {plugstack}"
+    environment = {**cluster.environment, "SLURM_PLUGSTACK": plugin, "SLURM_EXTRA": _hooks(cluster)}
+    script([SCRIPTS / "slurm-up.sh", cluster.state], environment)
+
+
+def stop_cluster(cluster: Cluster) -> None:
+    """Nothing is left of it."""
+    script([SCRIPTS / "slurm-down.sh", cluster.state], cluster.environment)
+    for name in (cluster.state / "users").read_text().split():
+        subprocess.run(["userdel", name], check=False, capture_output=True)
+    shutil.rmtree(cluster.state, ignore_errors=True)
 
 
 def _prepare(cluster: Cluster) -> None:
@@ -200,15 +251,10 @@ def _hooks(cluster: Cluster) -> str:
     return f"PrologSlurmctld={hook}\nJobCompType=jobcomp/script\nJobCompLoc={hook}\n"
 
 
-@contextmanager
-def _users() -> Iterator[None]:
-    """The two users, made where they are not there and removed again."""
+def _make_users(cluster: Cluster) -> None:
+    """The two users, where they are not there; the cluster notes whom it has to remove."""
     known = {entry.pw_name for entry in pwd.getpwall()}
     made = [name for name in USERS if name not in known]
+    (cluster.state / "users").write_text(" ".join(made))
     for name in made:
         subprocess.run(["useradd", "--no-create-home", name], check=True, capture_output=True)
-    try:
-        yield
-    finally:
-        for name in made:
-            subprocess.run(["userdel", name], check=False, capture_output=True)
