@@ -42,18 +42,17 @@ class Spread:
 class Change:
     """How a program fares beside another. isolated, together: of the measure itself.
 
-    pct: what became worse, percent of the measure alone: the degradation of a rate, the slow-down of a time. lost_pct:
-    percent of the time together that would not have been needed alone, the figure that an estimate of interference
-    gives; of a rate it is the degradation. interval_pct, lost_interval_pct: 95 % intervals of the two, None with fewer
-    than two repetitions on a side.
+    lost_pct: percent of the time together that the same work would not have needed alone. Of a rate that is its
+    degradation; it is also what an estimate of interference gives. slow_down_pct: how much longer the same work takes,
+    percent of the time alone. The intervals are of 95 %, None with fewer than two repetitions on a side.
     """
 
     isolated: Spread
     together: Spread
-    pct: float
-    interval_pct: tuple[float, float] | None
     lost_pct: float
     lost_interval_pct: tuple[float, float] | None
+    slow_down_pct: float
+    slow_down_interval_pct: tuple[float, float] | None
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -64,23 +63,37 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def rate_change(isolated: Sequence[float], together: Sequence[float], *, seed: int = 0) -> Change:
-    """Of rates (work per second, of any unit): 100 (T_isolated - T_together) / T_isolated (Shah 2020, 3.3.3)."""
-    ratio, interval = _ratio(isolated, together, seed)
-    lost, lost_interval = 100 * (1 - ratio), _mapped(interval, lambda r: 100 * (1 - r))
-    return Change(spread(isolated), spread(together), lost, lost_interval, lost, lost_interval)
+    """Of rates (work per second, of any unit): lost_pct is 100 (T_isolated - T_together) / T_isolated, the degradation
+    of Shah (2020), 3.3.3.
+    """
+    kept, interval = _ratio(isolated, together, seed)
+    return _change(isolated, together, kept, interval)
 
 
 def time_change(isolated: Sequence[float], together: Sequence[float], *, seed: int = 0) -> Change:
-    """Of times (of any unit) for the same work: 100 (t_together - t_isolated) / t_isolated."""
-    ratio, interval = _ratio(isolated, together, seed)
+    """Of times (of any unit) for the same work: slow_down_pct is 100 (t_together - t_isolated) / t_isolated."""
+    longer, interval = _ratio(isolated, together, seed)
+    return _change(isolated, together, 1 / longer, None if interval is None else 1 / interval)
+
+
+def _change(isolated: Sequence[float], together: Sequence[float], kept: float, interval: Floats | None) -> Change:
+    """kept: the speed together over the speed alone; interval: its ends, [2]."""
     return Change(
         isolated=spread(isolated),
         together=spread(together),
-        pct=100 * (ratio - 1),
-        interval_pct=_mapped(interval, lambda r: 100 * (r - 1)),
-        lost_pct=100 * (1 - 1 / ratio),
-        lost_interval_pct=_mapped(interval, lambda r: 100 * (1 - 1 / r)),
+        lost_pct=_lost_pct(kept),
+        lost_interval_pct=_mapped(interval, _lost_pct),
+        slow_down_pct=_slow_down_pct(kept),
+        slow_down_interval_pct=_mapped(interval, _slow_down_pct),
     )
+
+
+def _lost_pct(kept: float) -> float:
+    return 100 * (1 - kept)
+
+
+def _slow_down_pct(kept: float) -> float:
+    return 100 * (1 / kept - 1)
 
 
 def _ratio(isolated: Sequence[float], together: Sequence[float], seed: int) -> tuple[float, Floats | None]:
@@ -101,11 +114,11 @@ def _medians(values: Floats, random: np.random.Generator) -> Floats:
     return np.median(values[drawn], axis=1)
 
 
-def _mapped(interval: Floats | None, to_pct: Callable[[Floats], Floats]) -> tuple[float, float] | None:
-    """The ends of the interval of a ratio in percent, the lower first."""
+def _mapped(interval: Floats | None, to_pct: Callable[[float], float]) -> tuple[float, float] | None:
+    """The ends of an interval in percent, the lower first."""
     if interval is None:
         return None
-    low, high = sorted(float(end) for end in to_pct(interval))
+    low, high = sorted(to_pct(float(end)) for end in interval)
     return low, high
 
 

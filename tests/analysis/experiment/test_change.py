@@ -14,15 +14,15 @@ def test_spread_is_numpys():
 
 def test_the_table_of_the_thesis():
     """Table 3.2: 28.4 GB/s alone and 16.1 beside are 43.31 %."""
-    assert rate_change([28.4], [16.1]).pct == pytest.approx(43.31, abs=0.005)
-    assert rate_change([42.2], [3.8]).pct == pytest.approx(90.995, abs=0.005)
+    assert rate_change([28.4], [16.1]).lost_pct == pytest.approx(43.31, abs=0.005)
+    assert rate_change([42.2], [3.8]).lost_pct == pytest.approx(90.995, abs=0.005)
 
 
 def test_a_time_is_a_slow_down_and_a_share_of_the_run():
     found = time_change([10.0, 10.0, 10.0], [13.5, 13.5, 13.5])
-    assert found.pct == pytest.approx(35.0)
+    assert found.slow_down_pct == pytest.approx(35.0)
     assert found.lost_pct == pytest.approx(100 * 3.5 / 13.5)
-    assert found.interval_pct == pytest.approx((35.0, 35.0))
+    assert found.slow_down_interval_pct == pytest.approx((35.0, 35.0))
 
 
 def test_rates_and_times_of_the_same_runs_lose_the_same():
@@ -30,11 +30,13 @@ def test_rates_and_times_of_the_same_runs_lose_the_same():
     of_times = time_change(seconds_alone, seconds_beside)
     of_rates = rate_change(work / seconds_alone, work / seconds_beside)
     assert of_times.lost_pct == pytest.approx(of_rates.lost_pct)
+    assert of_times.slow_down_pct == pytest.approx(of_rates.slow_down_pct)
+    assert of_rates.slow_down_pct == pytest.approx(40.0)
 
 
 def test_faster_is_negative():
-    assert rate_change([10.0, 10.0], [12.0, 12.0]).pct == pytest.approx(-20.0)
-    assert time_change([10.0, 10.0], [8.0, 8.0]).pct == pytest.approx(-20.0)
+    assert rate_change([10.0, 10.0], [12.0, 12.0]).lost_pct == pytest.approx(-20.0)
+    assert time_change([10.0, 10.0], [8.0, 8.0]).slow_down_pct == pytest.approx(-20.0)
 
 
 def test_the_interval_holds_the_truth():
@@ -43,7 +45,7 @@ def test_the_interval_holds_the_truth():
     within, width = 0, []
     for _ in range(300):
         alone, beside = 100 * random.normal(1, 0.1, 5), 60 * random.normal(1, 0.1, 5)
-        low, high = rate_change(alone, beside).interval_pct
+        low, high = rate_change(alone, beside).lost_interval_pct
         within += low <= 40.0 <= high
         width.append(high - low)
     assert within >= 0.88 * 300, within
@@ -53,8 +55,8 @@ def test_the_interval_holds_the_truth():
 def test_the_interval_is_seeded_and_needs_two():
     alone, beside = np.linspace(10, 12, 15), np.linspace(5, 8, 15) ** 1.3
     assert rate_change(alone, beside, seed=5) == rate_change(alone, beside, seed=5)
-    assert rate_change(alone, beside, seed=5).interval_pct != rate_change(alone, beside, seed=6).interval_pct
-    assert rate_change([10.0], beside).interval_pct is None
+    assert rate_change(alone, beside, seed=5).lost_interval_pct != rate_change(alone, beside, seed=6).lost_interval_pct
+    assert rate_change([10.0], beside).lost_interval_pct is None
 
 
 @pytest.mark.parametrize("bad", [[], [0.0], [1.0, float("nan")], [-1.0], [float("inf")]])
