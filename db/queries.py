@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, func, intersect, select
 
 from crosswind.db import codec, resources, rows, schema
 from crosswind.db.background import add_block
@@ -89,17 +89,8 @@ def find_jobs(conn: Connection, job_id: str, step: str | None = None) -> list[Jo
 
 
 def jobs_overlapping(conn: Connection, start_ns: int, end_ns: int, resource: str | None = None) -> list[JobRow]:
-    """Which job steps ran in [start_ns, end_ns), by their start; with a resource: only those that used it.
-
-    None began earlier than the longest lasted, so that an index on the begin finds them.
-    """
-    duration = schema.job.c.end_ns - schema.job.c.start_ns
-    longest = conn.execute(select(duration).order_by(duration.desc()).limit(1)).scalar_one_or_none() or 0
-    conditions = [
-        schema.job.c.start_ns < end_ns,
-        schema.job.c.start_ns >= start_ns - longest,
-        schema.job.c.end_ns > start_ns,
-    ]
+    """Which job steps ran in [start_ns, end_ns), by their start; with a resource: only those that used it."""
+    conditions = _ran_in(conn, start_ns, end_ns)
     if resource is not None:
         users = (
             select(schema.job_resource.c.job_key)
@@ -109,6 +100,17 @@ def jobs_overlapping(conn: Connection, start_ns: int, end_ns: int, resource: str
         conditions.append(schema.job.c.key.in_(users))
     query = select(*JOB_COLUMNS).where(*conditions).order_by(schema.job.c.start_ns, schema.job.c.key)
     return [job_row(row) for row in conn.execute(query)]
+
+
+def _ran_in(conn: Connection, start_ns: int, end_ns: int) -> list[ColumnElement[bool]]:
+    """What is true of the job steps that ran in [start_ns, end_ns).
+
+    None of them began earlier than the longest lasted, so that an index on the begin finds them.
+    """
+    j = schema.job.c
+    duration = j.end_ns - j.start_ns
+    longest = conn.execute(select(duration).order_by(duration.desc()).limit(1)).scalar_one_or_none() or 0
+    return [j.start_ns < end_ns, j.start_ns >= start_ns - longest, j.end_ns > start_ns]
 
 
 def get_processes(conn: Connection, job_key: int) -> list[Process]:
@@ -194,17 +196,19 @@ def resources_of_job(conn: Connection, job_key: int) -> list[str]:
 
 
 def shared_names(conn: Connection, job: JobRow, names: Collection[str]) -> frozenset[str]:
-    """Those of these resources that any other job step used while a job ran."""
-    j, r = schema.job.c, schema.resource.c
-    of_others = (
-        select(r.name)
-        .distinct()
-        .join(schema.job_resource, r.id == schema.job_resource.c.resource_id)
-        .join(schema.job, j.key == schema.job_resource.c.job_key)
-        .where(r.name.in_(list(names)), j.key != job.key)
-        .where(j.start_ns < _slices_end_ns(job), j.end_ns > job.first_slice * job.slice_ns)
+    """Those of these resources of a job that any other job step used while it ran.
+
+    The few jobs of that time are asked what they used: all that ever used a network are nearly all jobs.
+    """
+    r, used = schema.resource.c, schema.job_resource.c
+    others = select(schema.job.c.key).where(
+        schema.job.c.key != job.key, *_ran_in(conn, job.first_slice * job.slice_ns, _slices_end_ns(job))
     )
-    return frozenset(conn.execute(of_others).scalars())
+    both = intersect(
+        select(used.resource_id).where(used.job_key == job.key),
+        select(used.resource_id).where(used.job_key.in_(others)),
+    )
+    return frozenset(conn.execute(select(r.name).where(r.id.in_(both))).scalars()) & frozenset(names)
 
 
 def _slices_end_ns(job: JobRow) -> int:

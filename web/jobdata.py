@@ -147,7 +147,9 @@ def read_background(
     for name in queries.resources_of_job(conn, job.key):
         used[resources.split(name)[0]].append(name)
     hosts = tuple(process.host for process in queries.get_processes(conn, job.key))
-    beside = _Beside(conn, job, hosts, topology.place_of_job(conn, job.key, hosts))
+    wanted = [name for kind in kinds for name in used.get(kind, ())]
+    shared = queries.shared_names(conn, job, wanted) if wanted else frozenset()
+    beside = _Beside(conn, job, hosts, topology.place_of_job(conn, job.key, hosts), shared)
     return [beside.background(kind, names) for kind, names in used.items() if names and kind in kinds]
 
 
@@ -166,12 +168,13 @@ def read_loss(conn: Connection, job: JobRow) -> Loss:
 
 @dataclass(frozen=True)
 class _Beside:
-    """Reads the background beside one job. hosts: of each process."""
+    """Reads the background beside one job. hosts: of each process. shared: resources that others used, too."""
 
     conn: Connection
     job: JobRow
     hosts: tuple[str, ...]
     place: resources.Place
+    shared: frozenset[str]
 
     def background(self, kind: str, names: Sequence[str]) -> Background:
         """That of the resources of one kind; where a slice is withheld it is the job's own share."""
@@ -187,7 +190,7 @@ class _Beside:
 
         Where nobody else was, the sum is this job's own: of a wide job only the few nodes that it shared are read.
         """
-        shared = sorted(queries.shared_names(self.conn, self.job, names))
+        shared = sorted(self.shared.intersection(names))
         if not shared:
             return own
         span = (self.job.first_slice, self.job.n_slices, self.job.slice_ns)
