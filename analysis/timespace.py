@@ -62,10 +62,12 @@ class NodeRows:
 
 
 class Grid:
-    """float32 [node, column] over [begin_ns, end_ns): NaN where no job ran, else the sum of what jobs did there."""
+    """float32 [node, column] over [begin_ns, end_ns): NaN where nothing is known, else the sum of what jobs did there,
+    or what was seen of the node. extreme: which of the values of a cell it shows, np.fmax or np.fmin.
+    """
 
-    def __init__(self, rows: NodeRows, begin_ns: int, end_ns: int, columns: int) -> None:
-        self.rows, self.begin_ns, self.columns = rows, begin_ns, columns
+    def __init__(self, rows: NodeRows, begin_ns: int, end_ns: int, columns: int, extreme: np.ufunc = np.fmax) -> None:
+        self.rows, self.begin_ns, self.columns, self._extreme = rows, begin_ns, columns, extreme
         self.column_ns = (end_ns - begin_ns) / columns
         self._row = {name: i for i, name in enumerate(rows.names)}
         self._values = np.full((len(rows.names), columns), np.nan, dtype=np.float32)
@@ -87,41 +89,58 @@ class Grid:
             self._values[rows, first : last + 1] = np.where(np.isnan(part), 0, part)
 
     def add(self, hosts: Sequence[str], first_slice: int, slice_ns: int, values: NDArray[np.float64]) -> None:
-        """Add what a job did: values [host, slice] (or [1, slice]: the same on every host). A column gets the
-        largest of its slices; columns shorter than a slice all get its value.
+        """Add what a job did: all its values [host, slice] (or [1, slice]: the same on every host), once. A column gets
+        the largest of its slices; columns shorter than a slice all get its value.
         """
         known = [i for i, host in enumerate(hosts) if host in self._row]
+        rows = self.rows_of(hosts[i] for i in known)
+        placed = self._in_columns(values[known] if values.shape[0] > 1 else values, first_slice, slice_ns)
+        if rows.size and placed is not None:
+            columns, found = placed
+            self._values[rows, columns] = np.nan_to_num(self._values[rows, columns]) + found
+
+    def see(self, node: str, first_slice: int, slice_ns: int, values: NDArray[np.float64]) -> None:
+        """Take what was seen of a node, [slice], NaN where nothing was. Seen twice, the extreme of both counts."""
+        placed = self._in_columns(values[np.newaxis], first_slice, slice_ns)
+        if node in self._row and placed is not None:
+            columns, found = placed
+            held = self._values[self._row[node], columns]
+            self._values[self._row[node], columns] = self._extreme(held, found[0])
+
+    def _in_columns(
+        self, values: NDArray[np.float64], first_slice: int, slice_ns: int
+    ) -> tuple[slice, NDArray[np.float64]] | None:
+        """The columns that slices cover, and the extreme of the slices in each, [row, column]; None: none."""
         edges = (first_slice + np.arange(values.shape[1] + 1, dtype=np.float64)) * slice_ns
         inside = (edges[1:] > self.begin_ns) & (edges[:-1] < self.begin_ns + self.columns * self.column_ns)
-        if not known or not inside.any():
-            return
-        first, last = (
-            max(self.column(edges[:-1][inside][0]), 0),
-            min(self.column(edges[1:][inside][-1] - 1), self.columns - 1),
-        )
+        if not inside.any():
+            return None
+        first = max(self.column(edges[:-1][inside][0]), 0)
+        last = min(self.column(edges[1:][inside][-1] - 1), self.columns - 1)
         starts = self.begin_ns + np.arange(first, last + 1) * self.column_ns
         begin = np.clip((starts // slice_ns).astype(np.int64) - first_slice, 0, values.shape[1] - 1)
         stop = np.clip(
             -(-(starts + self.column_ns) // slice_ns).astype(np.int64) - first_slice, begin + 1, values.shape[1]
         )
-        peaks = _largest_between(values[known] if values.shape[0] > 1 else values, begin, stop)
-        rows = self.rows_of(hosts[i] for i in known)
-        self._values[rows, first : last + 1] = np.nan_to_num(self._values[rows, first : last + 1]) + peaks
+        return slice(first, last + 1), _extreme_between(self._extreme, values, begin, stop)
 
     def cells(self) -> NDArray[np.float32]:
-        """[row, column]: the largest value of the nodes of a row; NaN where none was used."""
+        """[row, column]: the extreme of the nodes of a row; NaN where nothing is known of any."""
         pad = self.rows.n * self.rows.per_row - len(self.rows.names)
         padded = np.pad(self._values, ((0, pad), (0, 0)), constant_values=np.nan)
-        return np.fmax.reduce(padded.reshape(self.rows.n, self.rows.per_row, self.columns), axis=1)
+        cells: NDArray[np.float32] = self._extreme.reduce(
+            padded.reshape(self.rows.n, self.rows.per_row, self.columns), axis=1
+        )
+        return cells
 
 
-def _largest_between(
-    values: NDArray[np.float64], begin: NDArray[np.int64], stop: NDArray[np.int64]
+def _extreme_between(
+    extreme: np.ufunc, values: NDArray[np.float64], begin: NDArray[np.int64], stop: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The largest of values [host, slice] in each [begin, stop), [host, column]."""
+    """The extreme of values [row, slice] in each [begin, stop), [row, column]; NaN is passed over."""
     edges = np.stack([begin, stop], axis=1).ravel()
     padded = np.concatenate([values, values[:, -1:]], axis=1)  # reduceat's last index may be the end
-    return np.maximum.reduceat(padded, edges, axis=1)[:, ::2]
+    return extreme.reduceat(padded, edges, axis=1)[:, ::2]
 
 
 def levels(cells: NDArray[np.float32], top: float) -> NDArray[np.uint8]:

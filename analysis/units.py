@@ -25,8 +25,8 @@ _TIMES = ((1e-9, "s"), (1e-6, "ms"), (1e-3, "us"), (1.0, "ns"))
 def display_unit(unit: str, values: ArrayLike) -> DisplayUnit:
     """The unit in which the largest of ``values`` reads best.
 
-    unit: ``B``, ``B/s`` (KiB, MiB, ...), ``1/s``, ``count`` (k/s, M/s, ...), ``ns`` (us, ms, s), ``count/1000`` (whole
-    ones), ``share`` (percent); others stay. NaN in values is left out.
+    unit: ``B``, ``B/s`` (KiB, MiB, ...), ``1/s``, ``count`` (k/s, M/s, ...), ``ns`` (us, ms, s), ``Hz``, ``ticks/s``
+    (kHz, MHz, ...), ``count/1000`` (whole ones), ``share`` (percent); others stay. NaN in values is left out.
     """
     peak = float(np.fmax.reduce(np.abs(np.ravel(values)), initial=0.0))
     if unit in ("B", "B/s"):
@@ -36,6 +36,9 @@ def display_unit(unit: str, values: ArrayLike) -> DisplayUnit:
         step = _step(peak, 1000.0, len(_DECIMAL))
         prefix = _DECIMAL[step]
         return DisplayUnit(1000.0**-step, f"{prefix}/s" if prefix and unit == "1/s" else (prefix or unit))
+    if unit in ("Hz", "ticks/s"):
+        step = _step(peak, 1000.0, len(_DECIMAL))
+        return DisplayUnit(1000.0**-step, _DECIMAL[step] + unit)
     if unit == "ns":
         return next((DisplayUnit(f, name) for f, name in _TIMES if peak * f >= 1), DisplayUnit(1.0, "ns"))
     if unit == "count/1000":

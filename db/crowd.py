@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, not_, or_, select
 
 from crosswind.db import resources, schema
+from crosswind.db.names import batches
 from crosswind.db.scope import JobScope
 
-__all__ = ["Crowd", "Run", "count_filling", "crowd_of", "crowd_outside"]
+__all__ = ["Crowd", "Run", "count_filling", "crowd_of", "crowd_outside", "crowds_on_each"]
 
 _WHOLE = ("fs:net", "net")  # what the whole system shares, of which others are parts
 _Job = tuple[str, str, int]  # cluster, id, uid
@@ -85,15 +86,31 @@ def crowd_of(
     user, all jobs of a user are.
     """
     slices = _Slices(first_slice, n_slices, slice_ns)
-    on: dict[str, list[tuple[_Job, Run]]] = {}
-    for name, run in _others(conn, scope, names, slices):
-        on.setdefault(name, []).append((_whose(run, by_user=by_user), run))
+    on = _by_resource(conn, scope, names, slices, by_user=by_user)
     least = np.zeros(n_slices, dtype=np.int64)
     for runs in on.values():
         counts = slices.at_least_touching(runs)
         least = np.where((least == 0) | ((counts > 0) & (counts < least)), counts, least)
     everywhere = ((job, slices.filled(run)) for runs in on.values() for job, run in runs)
     return Crowd(_count(everywhere, n_slices), least)
+
+
+def crowds_on_each(
+    conn: Connection,
+    scope: JobScope,
+    names: Sequence[str],
+    first_slice: int,
+    n_slices: int,
+    slice_ns: int,
+    *,
+    by_user: bool = False,
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Each of these resources that jobs out of scope used, with how many are there in each slice, int64 [slice]: 1
+    where none fills it but one had a part.
+    """
+    slices = _Slices(first_slice, n_slices, slice_ns)
+    for name, runs in _by_resource(conn, scope, names, slices, by_user=by_user).items():
+        yield name, slices.at_least_touching(runs)
 
 
 def crowd_outside(
@@ -132,6 +149,17 @@ def count_filling(
 
 def _whose(run: Run, *, by_user: bool = False) -> _Job:
     return ("", "", run.uid) if by_user else (run.cluster, run.job_id, run.uid)
+
+
+def _by_resource(
+    conn: Connection, scope: JobScope, names: Sequence[str], slices: _Slices, *, by_user: bool
+) -> dict[str, list[tuple[_Job, Run]]]:
+    """The steps out of scope on each of these resources, with the job (or the user) that each is of."""
+    on: dict[str, list[tuple[_Job, Run]]] = {}
+    for part in batches(sorted(names)):
+        for name, run in _others(conn, scope, part, slices):
+            on.setdefault(name, []).append((_whose(run, by_user=by_user), run))
+    return on
 
 
 def _others(

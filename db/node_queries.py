@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from sqlalchemy import Connection, Row, func, select
 
 from crosswind.db import codec
 from crosswind.db.limits import MAX_INT, MAX_SLICES
+from crosswind.db.names import batches
 from crosswind.db.partitions import Partition
 from crosswind.db.schema import BLOCK, GAP, metric, node, node_frame
 
 __all__ = [
     "NodeRow",
+    "NodeSums",
+    "each_node_sums",
     "get_node_series",
     "has_ended",
     "list_nodes",
@@ -99,6 +103,54 @@ def get_node_series(
             target = out.setdefault((name, instance), np.full(n_slices, GAP, dtype=np.int64))
             target[begin:end] = values[row, begin - at : end - at]
     return out
+
+
+@dataclass(frozen=True)
+class NodeSums:
+    """What an agent saw of a node in slices of one length, from first_slice on. values: by metric, all instances added
+    up, float64 [slice], NaN where nothing is known.
+    """
+
+    node_key: int
+    slice_ns: int
+    first_slice: int
+    n_slices: int
+    values: dict[str, NDArray[np.float64]]
+
+
+def each_node_sums(
+    conn: Connection, node_keys: Collection[int], metrics: Collection[str], start_ns: int, end_ns: int
+) -> Iterator[NodeSums]:
+    """Of each of these nodes, and for each length of slices, all slices that touch [start_ns, end_ns)."""
+    f = node_frame.c
+    for part in batches(sorted(node_keys)):
+        query = (
+            select(f.node_key, f.slice_ns, f.start_ns, metric.c.name, f.instances, f.data)
+            .join(metric, metric.c.id == f.metric_id)
+            .where(
+                f.node_key.in_(part),
+                metric.c.name.in_(sorted(metrics)),
+                f.start_ns < end_ns,
+                f.start_ns + BLOCK * f.slice_ns > start_ns,
+            )
+            .order_by(f.node_key, f.slice_ns)
+        )
+        for (key, slice_ns), rows in groupby(conn.execute(query), lambda row: (row.node_key, row.slice_ns)):
+            first = start_ns // slice_ns
+            n_slices = -(-end_ns // slice_ns) - first
+            values: dict[str, NDArray[np.float64]] = {}
+            for row in rows:
+                target = values.setdefault(row.name, np.full(n_slices, np.nan))
+                at = row.start_ns // slice_ns - first  # where the block begins in the result
+                begin, end = max(at, 0), min(at + BLOCK, n_slices)
+                target[begin:end] = _summed(row.instances, row.data)[begin - at : end - at]
+            yield NodeSums(key, slice_ns, first, n_slices, values)
+
+
+def _summed(instances: Collection[str], data: bytes) -> NDArray[np.float64]:
+    """One block over its instances (devices, disks, ...), [BLOCK]; NaN where any of them is not known."""
+    values = codec.decode_ints(data, (len(instances), BLOCK))
+    return np.where((values == GAP).any(axis=0), np.nan, values.sum(axis=0, dtype=np.float64))
 
 
 def old_node_frames(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,11 @@ from sqlalchemy import Connection, func, or_, select
 
 from crosswind.db import codec
 from crosswind.db.evaluation import lost_time_of
-from crosswind.db.schema import coverage, frame, job, lost_time, metric, node, process, resource
+from crosswind.db.schema import coverage, frame, job, lost_time, metric, process, resource
 from crosswind.db.scope import JobScope
 
 __all__ = [
-    "HostBlock", "PlacedJob", "first_job_ns", "host_rows", "lost_per_slice", "node_names", "per_host", "placed_jobs",
+    "HostValues", "PlacedJob", "first_job_ns", "host_rows", "lost_per_slice", "per_host", "placed_jobs",
     "shared_resources",
 ]  # fmt: skip
 
@@ -27,6 +27,7 @@ class PlacedJob:
     """A job step on the grid. start_ns, end_ns: UTC."""
 
     key: int
+    cluster: str
     job_id: str
     step: str
     user: str
@@ -71,11 +72,6 @@ def first_job_ns(conn: Connection, scope: JobScope) -> int | None:
     ).scalar_one_or_none()
 
 
-def node_names(conn: Connection) -> list[str]:
-    """The nodes that agents watch, without servers of shared resources."""
-    return list(conn.execute(select(node.c.name).where(node.c.serves == "")).scalars())
-
-
 def shared_resources(conn: Connection, kinds: Collection[str]) -> list[str]:
     """The names of the resources of these kinds that any job used."""
     r = resource.c
@@ -107,7 +103,7 @@ def host_rows(conn: Connection, jobs: Sequence[PlacedJob]) -> dict[int, list[tup
 
 
 @dataclass(frozen=True)
-class HostBlock:
+class HostValues:
     """Slices of a job from first_slice on. values: the sum over the processes of each host, int64 [host, slice]."""
 
     job: PlacedJob
@@ -118,9 +114,9 @@ class HostBlock:
 
 def per_host(
     conn: Connection, jobs: Sequence[PlacedJob], metrics: Collection[str], start_ns: int, end_ns: int
-) -> Iterator[HostBlock]:
-    """What these jobs did of these metrics together, block by block, of the blocks that overlap [start_ns, end_ns).
-    Jobs that did none of it, and those whose slices were pruned, are left out.
+) -> Iterator[HostValues]:
+    """What each of these jobs did of these metrics together, in the blocks of its slices that overlap [start_ns,
+    end_ns). Jobs that did none of it, and those whose slices were pruned, are left out.
     """
     by_key = {one.key: one for one in jobs if one.detail and one.n_slices}
     rows = host_rows(conn, list(by_key.values()))
@@ -150,9 +146,23 @@ def per_host(
                 values = codec.decode_ints(data, spans[key, start])
                 summed = np.stack([values[first : first + n].sum(axis=0) for _, first, n in rows[key]])
                 held[key, start] = held[key, start] + summed if (key, start) in held else summed
+        of_jobs: dict[int, dict[int, NDArray[np.int64]]] = {}
         for (key, start), values in held.items():
-            of_job = by_key[key]
-            yield HostBlock(of_job, [host for host, _, _ in rows[key]], start // of_job.slice_ns, values)
+            of_jobs.setdefault(key, {})[start // by_key[key].slice_ns] = values
+        for key, blocks in of_jobs.items():
+            yield HostValues(by_key[key], [host for host, _, _ in rows[key]], min(blocks), _joined(blocks))
+
+
+def _joined(blocks: Mapping[int, NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Blocks [host, slice] by their first slice as one; 0 between them, where a job did nothing."""
+    if len(blocks) == 1:
+        return next(iter(blocks.values()))
+    first = min(blocks)
+    n_slices = max(at + values.shape[1] for at, values in blocks.items()) - first
+    out = np.zeros((next(iter(blocks.values())).shape[0], n_slices), dtype=np.int64)
+    for at, values in blocks.items():
+        out[:, at - first : at - first + values.shape[1]] = values
+    return out
 
 
 def lost_per_slice(conn: Connection, jobs: Sequence[PlacedJob]) -> Iterator[tuple[PlacedJob, NDArray[np.int64]]]:

@@ -15,60 +15,23 @@ from crosswind.analysis.derived import SERIES, Series
 from crosswind.analysis.timeline import resample
 from crosswind.analysis.timespace import Grid, NodeRows, between, levels, natural_order, runs_of
 from crosswind.analysis.units import display_unit
-from crosswind.db import queries, resources, timespace
+from crosswind.db import queries, timespace
+from crosswind.db.node_queries import list_nodes
 from crosswind.db.scope import JobScope
 from crosswind.db.timespace import PlacedJob
+from crosswind.web.grid_metrics import METRICS, GridMetric, JobMetric, NodeMetric
 from crosswind.web.identity import Viewer
+from crosswind.web.node_grid import colour_nodes
 from crosswind.web.resource_words import resource_words
 
-__all__ = ["METRICS", "Drawn", "GridMetric", "Panel", "draw_grid", "first_shown_ns", "read_panels", "within_budget"]
+__all__ = ["Drawn", "Panel", "draw_grid", "first_shown_ns", "read_panels", "within_budget"]
 
 COLUMNS = 480
-SHORTEST_NS = 4 * 10**9  # of a column: a slice
+SLICE_NS = 4 * 10**9  # where no job tells how long its slices are
 MOST_ROWS = 160
 MOST_OUTLINES = 700  # jobs that are drawn with their outline, the largest of all
 MOST_CELLS = 40_000_000  # process-slices that are read for one picture
 MOST_PANELS = 8
-
-
-@dataclass(frozen=True)
-class GridMetric:
-    """What the colour may be. metrics: whose sum over a node's processes; none: the time lost. unit: of the value,
-    which is the sum over a slice times `scale`, divided by the slice's length in ns; a gauge is taken as it is.
-    top: drawn in the darkest shade; None: the largest.
-    """
-
-    title: str
-    unit: str
-    how: str
-    metrics: tuple[str, ...] = ()
-    scale: float = 1e9
-    gauge: bool = False
-    top: float | None = None
-
-
-def _moved(place: str) -> tuple[str, ...]:
-    return tuple(f"{layer}_{place}_{op}_bytes" for layer in ("posix", "stdio") for op in ("read", "write"))
-
-
-METRICS: dict[str, GridMetric] = {
-    "lost": GridMetric(
-        "Time lost to interference", "share", "Share of each slice that the job on the node lost to other jobs, as "
-        "estimated from its segments when it was loaded. All nodes of a job have the same value.", scale=1.0, top=0.3,
-    ),
-    "cpu": GridMetric("Processors in use", "processors", "CPU time of all profiled processes of the node, per second.",
-                      ("cpu_time",), scale=1.0),
-    "net_fs": GridMetric("Network file systems, bytes moved", "B/s", "Read and written by the node's processes, system "
-                         "calls and stdio.", _moved("net")),
-    "net_fs_meta": GridMetric("Network file systems, metadata calls", "1/s", "open, close, stat and their like by the "
-                              "node's processes.", ("posix_net_meta_calls",)),
-    "disk": GridMetric("Local disks, bytes moved", "B/s", "Read and written by the node's processes, system calls and "
-                       "stdio.", _moved("disk")),
-    "mpi": GridMetric("MPI, bytes sent", "B/s", "Point-to-point, collective and one-sided, by the node's processes.",
-                      tuple(m for m in resources.FEEDS["net"] if m.startswith("mpi_") and m.endswith("bytes_out"))),
-    "memory": GridMetric("Memory in use", "B", "Resident memory of the node's processes at the end of each slice.",
-                         ("rss",), gauge=True),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -96,7 +59,13 @@ class Drawn:
             ],
             "columns": self.shades.shape[1],
             "shades": base64.b64encode(self.shades.tobytes()).decode(),
-            "metric": {"title": metric.title, "unit": unit.label, "top": self.top * unit.factor, "how": metric.how},
+            "metric": {
+                "title": metric.title,
+                "unit": unit.label,
+                "top": self.top * unit.factor,
+                "how": metric.how,
+                "blank": metric.blank,
+            },
             "jobs": self.jobs,
             "n_jobs": self.n_jobs,
             "notes": self.notes,
@@ -112,21 +81,24 @@ def draw_grid(
     jobs = timespace.placed_jobs(conn, begin_ns, end_ns, viewer.scope)
     names = [host for job in jobs for host in job.hosts]
     if viewer.names_others:
-        names += timespace.node_names(conn)
+        names += [node.name for node in list_nodes(conn, serves="")]
+    metric = METRICS[name]
+    lowest = isinstance(metric, NodeMetric) and metric.falls
     rows = NodeRows.of(between(natural_order(names), first, last), MOST_ROWS)
-    grid = Grid(rows, begin_ns, end_ns, max(1, min(COLUMNS, (end_ns - begin_ns) // SHORTEST_NS)))
-    for job in jobs:
-        grid.occupy(job.hosts, job.start_ns, job.end_ns)
-    left_out = _colour(conn, grid, jobs, METRICS[name], end_ns)
+    shortest_ns = min((job.slice_ns for job in jobs), default=SLICE_NS)
+    columns = max(1, min(COLUMNS, (end_ns - begin_ns) // shortest_ns))
+    grid = Grid(rows, begin_ns, end_ns, columns, np.fmin if lowest else np.fmax)
+    if isinstance(metric, NodeMetric):
+        notes = colour_nodes(conn, grid, jobs, metric, end_ns)
+    else:
+        for job in jobs:
+            grid.occupy(job.hosts, job.start_ns, job.end_ns)
+        notes = _colour(conn, grid, jobs, metric, end_ns)
     cells = grid.cells()
-    largest = float(np.nanmax(cells, initial=0.0))
-    top = METRICS[name].top or largest
-    notes = []
+    top = metric.top or float(np.fmax.reduce(cells, axis=None, initial=0.0))
     if rows.per_row > 1:
-        notes.append(f"Each row is {rows.per_row} nodes; a cell shows the largest value of them in its time.")
-    if left_out:
-        notes.append(f"{left_out} of {len(jobs)} jobs are drawn without values: they are too large to read at once, or "
-                     "their slices were pruned. Choose a shorter time or fewer nodes.")  # fmt: skip
+        extreme = "smallest" if lowest else "largest"
+        notes.insert(0, f"Each row is {rows.per_row} nodes; a cell shows the {extreme} value of them in its time.")
     on_grid = [job for job in jobs if grid.rows_of(job.hosts).size]
     outlined = sorted(on_grid, key=lambda job: -len(job.hosts) * (job.end_ns - job.start_ns))[:MOST_OUTLINES]
     if len(on_grid) > len(outlined):
@@ -134,19 +106,21 @@ def draw_grid(
     return Drawn(levels(cells, top), rows, top, [_outline(job, grid) for job in outlined], len(on_grid), notes)
 
 
-def _colour(conn: Connection, grid: Grid, jobs: Sequence[PlacedJob], metric: GridMetric, end_ns: int) -> int:
-    """Add what the jobs did to the grid; how many of them could not be read."""
+def _colour(conn: Connection, grid: Grid, jobs: Sequence[PlacedJob], metric: JobMetric, end_ns: int) -> list[str]:
+    """Add what the jobs did to the grid; what has to be said of it."""
     if not metric.metrics:
         for job, lost in timespace.lost_per_slice(conn, jobs):
             grid.add(job.hosts, job.first_slice, job.slice_ns, lost[np.newaxis] / job.slice_ns)
-        return 0
+        return []
     shown = [job for job in jobs if grid.rows_of(job.hosts).size]
-    begin_ns = grid.begin_ns
-    readable = within_budget([job for job in shown if job.detail], begin_ns, end_ns, len(metric.metrics))
-    for block in timespace.per_host(conn, readable, metric.metrics, begin_ns, end_ns):
-        scale = 1.0 if metric.gauge else metric.scale / block.job.slice_ns
-        grid.add(block.hosts, block.first_slice, block.job.slice_ns, block.values.astype(np.float64) * scale)
-    return len(shown) - len(readable)
+    readable = within_budget([job for job in shown if job.detail], grid.begin_ns, end_ns, len(metric.metrics))
+    for did in timespace.per_host(conn, readable, metric.metrics, grid.begin_ns, end_ns):
+        scale = 1.0 if metric.gauge else metric.scale / did.job.slice_ns
+        grid.add(did.hosts, did.first_slice, did.job.slice_ns, did.values.astype(np.float64) * scale)
+    if len(readable) == len(shown):
+        return []
+    return [f"{len(shown) - len(readable)} of {len(jobs)} jobs are drawn without values: they are too large to read at "
+            "once, or their slices were pruned. Choose a shorter time or fewer nodes."]  # fmt: skip
 
 
 def within_budget(jobs: Sequence[PlacedJob], begin_ns: int, end_ns: int, n_metrics: int) -> list[PlacedJob]:

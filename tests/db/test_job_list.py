@@ -131,7 +131,6 @@ def test_what_the_grid_reads(filled: Engine) -> None:
         assert list(timespace.per_host(conn, jobs, ["cpu_time"], END_NS, 2 * END_NS)) == []
         assert timespace.shared_resources(conn, {"partition", "net:switch"}) == []
         assert timespace.first_job_ns(conn, JobScope(user="bob")) == START_NS
-        assert timespace.node_names(conn) == []
 
 
 def test_events_are_kept(engine: Engine) -> None:

@@ -214,6 +214,7 @@ def test_click_and_keyboard_lead_to_the_job(visit: Visit) -> None:
 
 def test_drag_zooms_and_the_address_keeps_it(visit: Visit) -> None:
     page = visit.open(WHOLE)
+    page.evaluate("window.isTheSamePage = true")
     page.mouse.move(*cell(page, 19.5, 0))
     page.mouse.down()
     x, y = cell(page, 39.5, 0)
@@ -226,9 +227,40 @@ def test_drag_zooms_and_the_address_keeps_it(visit: Visit) -> None:
     assert int(query["to"]) == pytest.approx(START_MS + 160_000, abs=1500)
     assert "902" in page.locator("section[aria-labelledby=jobs-title] tbody").inner_text()
     assert "903" not in page.locator("section[aria-labelledby=jobs-title] tbody").inner_text()
+    assert page.get_by_label("From").input_value() == "2025-10-09T08:54:40", "the form follows"
     page.go_back()
     page.wait_for_selector('[data-grid][data-state="drawn"]')
     assert f"from={START_MS}&" in page.url
+    assert "903" in page.locator("section[aria-labelledby=jobs-title] tbody").inner_text()
+    page.get_by_role("link", name="Later").click()
+    page.wait_for_url(f"**from={START_MS + 240_000}**")
+    page.wait_for_selector('[data-grid][data-state="drawn"]')
+    assert "None ran in this time" in page.locator("section[aria-labelledby=jobs-title]").inner_text()
+    assert page.evaluate("window.isTheSamePage"), "nothing of it reloaded the page"
+
+
+def test_keys_zoom_where_the_cursor_is(visit: Visit) -> None:
+    page = visit.open(WHOLE)
+    page.mouse.move(*cell(page, 7, 2))
+    told = page.locator("#grid-readout").inner_text()
+    page.locator("[data-grid]").focus()
+    page.keyboard.press("+")
+    page.wait_for_url(f"**to={START_MS + 90_000}**")
+    page.wait_for_selector('[data-grid][data-state="drawn"]')
+    assert page.locator("#grid-readout").inner_text() == told, "the same slice of the same node"
+    assert page.evaluate("document.activeElement.hasAttribute('data-grid')")
+    page.keyboard.press("0")
+    page.wait_for_url(lambda url: "from=" not in url)
+
+
+def test_a_wrong_time_is_told_in_place(visit: Visit) -> None:
+    page = visit.open(WHOLE)
+    page.get_by_label("From").fill("soon")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_selector('[data-grid][data-state="failed"]')
+    assert "400" in page.locator("[data-grid]").inner_text()
+    assert page.get_by_label("From").input_value() == "soon", "to be mended"
+    visit.complaints.clear()  # the browser tells of the answer
 
 
 def test_choosing_another_colour_shows_it(visit: Visit) -> None:
@@ -237,6 +269,11 @@ def test_choosing_another_colour_shows_it(visit: Visit) -> None:
     page.wait_for_url("**metric=memory**")
     page.wait_for_selector('[data-grid][data-state="drawn"]')
     assert "MiB" in page.locator("[data-scale-high]").inner_text()
+    assert page.locator("#grid-title").inner_text() == "Memory in use"
+    page.get_by_label("Colour").select_option("node_wait_io")
+    page.wait_for_selector('[data-grid][data-state="drawn"]')
+    assert "No agent watched" in page.locator("[data-notes]").inner_text()
+    assert page.locator("[data-scale]").is_hidden(), "there is nothing that it could tell of"
 
 
 def test_staff_adds_an_event_and_takes_it_away(visit: Visit) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +13,11 @@ from flask.testing import FlaskClient
 from crosswind.db import load_profile, open_database
 from crosswind.tools.evaluation import evaluate
 from crosswind.web import create_app
-from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps, make_profile
+from support.profiles import FIRST_SLICE, make_lammps, make_profile
 from support.sites import SLOW, Jobs
+from support.system_grid import START_MS, picture
 from support.viewers import client_of, csrf_token, proxied_app
 
-START_MS = FIRST_SLICE * SLICE_NS // 10**6
 WHEN = f"from={START_MS}&to={START_MS + 60_000}"
 NET = {"posix_net_write_calls": 50, "posix_net_write_bytes": 50_000_000, "cpu_time": 500_000_000}
 
@@ -46,16 +44,6 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def staff(town: str) -> FlaskClient:
     return create_app(town).test_client()
-
-
-def picture(client: FlaskClient, query: str) -> tuple[dict[str, Any], np.ndarray]:
-    """The answer, and its cells as values in the metric's unit: NaN where nothing ran."""
-    answer = client.get(f"/system/grid.json?{query}")
-    assert answer.status_code == 200, answer.text
-    shades = np.frombuffer(base64.b64decode(answer.json["shades"]), dtype=np.uint8).astype(float)
-    shades = shades.reshape(len(answer.json["rows"]), answer.json["columns"])
-    values = np.where(shades == 0, np.nan, (shades - 1) / 254 * answer.json["metric"]["top"])
-    return answer.json, values
 
 
 def at(values: np.ndarray, row: int, slice_: float) -> float:

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from crosswind.db.crowd import Run, count_filling, crowd_of, crowd_outside
+from crosswind.db.crowd import Run, count_filling, crowd_of, crowd_outside, crowds_on_each
 from crosswind.db.resources import resource_names
 from crosswind.web.identity import settings, viewer
 
-__all__ = ["too_few", "withheld_of_nodes", "withheld_slices", "withheld_words"]
+__all__ = ["too_few", "withheld_of_each", "withheld_of_nodes", "withheld_slices", "withheld_words"]
 
 
 def withheld_slices(
@@ -31,16 +31,30 @@ def withheld_slices(
 def withheld_of_nodes(
     conn: Connection, hosts: Collection[str], first_slice: int, n_slices: int, slice_ns: int
 ) -> NDArray[np.bool_]:
-    """In which slices what was seen of the viewer's own nodes may not be shown: on one of them few other jobs are known
-    to have been, and what is not the viewer's was theirs. bool [slice].
+    """In which slices what was seen of the viewer's own nodes together may not be shown, bool [slice]: where it may not
+    be shown of one of them.
+    """
+    hidden = np.zeros(n_slices, dtype=np.bool_)
+    for of_node in withheld_of_each(conn, hosts, first_slice, n_slices, slice_ns).values():
+        hidden |= of_node
+    return hidden
+
+
+def withheld_of_each(
+    conn: Connection, hosts: Collection[str], first_slice: int, n_slices: int, slice_ns: int
+) -> dict[str, NDArray[np.bool_]]:
+    """In which slices what was seen of each of the viewer's own nodes may not be shown: few other jobs are known to
+    have been there, and what is not the viewer's was theirs. bool [slice]; nodes of which all may be shown are absent.
     """
     asks = viewer()
     if asks.names_others or not hosts:
-        return np.zeros(n_slices, dtype=np.bool_)
+        return {}
     k, by_user = _bound()
-    names = resource_names("cpu", list(hosts))
-    crowd = crowd_of(conn, asks.scope, names, first_slice, n_slices, slice_ns, by_user=by_user)
-    return (crowd.least > 0) & (crowd.least < k)
+    names = {name: host for host in hosts for name in resource_names("cpu", [host])}
+    asked = (conn, asks.scope, list(names), first_slice, n_slices, slice_ns)
+    crowds = crowds_on_each(*asked, by_user=by_user)
+    hidden = ((names[name], (crowd > 0) & (crowd < k)) for name, crowd in crowds)
+    return {host: few for host, few in hidden if few.any()}
 
 
 def too_few(runs: Iterable[Run], first_slice: int, n_slices: int, slice_ns: int) -> NDArray[np.bool_]:

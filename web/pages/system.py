@@ -16,11 +16,12 @@ from crosswind.db.resources import PLACED
 from crosswind.db.scope import JobScope
 from crosswind.web.arguments import arguments_or_400
 from crosswind.web.database import connection
+from crosswind.web.grid_metrics import GROUPS, METRICS, NodeMetric
 from crosswind.web.identity import Role, viewer
 from crosswind.web.identity.privacy import withheld_slices, withheld_words
 from crosswind.web.joblist import Moment
 from crosswind.web.loadsnow import loads_now
-from crosswind.web.timespace import METRICS, draw_grid, first_shown_ns, read_panels
+from crosswind.web.timespace import draw_grid, first_shown_ns, read_panels
 
 __all__ = ["NAV", "SystemArguments", "blueprint"]
 
@@ -77,7 +78,9 @@ def index() -> str:
         begin_ns=begin_ns,
         end_ns=end_ns,
         spans=_SPANS,
-        metrics=METRICS,
+        groups=GROUPS,
+        metric=METRICS[wanted["metric"]],
+        of_nodes=isinstance(METRICS[wanted["metric"]], NodeMetric),
         jobs=sorted(jobs, key=lambda job: -len(job.hosts) * (job.end_ns - job.start_ns))[:_LISTED],
         n_jobs=len(jobs),
         events=events,

@@ -4,6 +4,7 @@
 import { interval } from "../plots/formats.js";
 import { element } from "../plots/headings.js";
 import { Panel, Scale, timeTicks } from "./system-drawing.js";
+import { follow } from "./system-follow.js";
 
 const LEFT = 118; // pixels beside the plots
 const RIGHT = 14;
@@ -21,28 +22,48 @@ let shades = null;
 let cursor = null; // {column, row} under the pointer or the keys
 let drag = null; // {x, y} where a drag began
 let view = null; // {canvas, overlay, width, height, panels}
+let asked = new AbortController(); // of what is on its way
 
 // --- loading ---------------------------------------------------------------------------------------------
 
-async function load() {
+/** Fetch what the address tells; what was asked for before is given up. around: the tables, too. */
+async function load({ around }) {
+  asked.abort();
+  asked = new AbortController();
+  const { signal } = asked;
+  holder.dataset.state = "loading";
   const query = new URLSearchParams(window.location.search);
   query.delete("event");
-  holder.dataset.state = "loading";
-  const answer = await fetch(`${holder.dataset.grid}?${query}`);
+  const parts = around ? follow(window.location.href, signal) : null;
+  parts?.catch(() => {}); // told below, after the grid
+  const answer = await fetch(`${holder.dataset.grid}?${query}`, { signal });
   if (!answer.ok) {
-    throw new Error(`the server answered ${answer.status}`);
+    throw new Error(answer.status === 400 ? "the time or the nodes above are none (400)" : `the server answered ${answer.status}; reload the page to try again`);
   }
-  data = await answer.json();
-  shades = Uint8Array.from(atob(data.shades), (letter) => letter.charCodeAt(0));
-  cursor = null;
-  build();
+  take(await answer.json());
+  await parts;
   holder.dataset.state = "drawn";
 }
 
-function start() {
-  load().catch((error) => {
-    holder.replaceChildren(element("p", "loading", `The grid could not be loaded: ${error.message}. Reload the page to try again.`));
-    holder.dataset.state = "failed";
+function take(fresh) {
+  const at = cursor && data && { ms: timeOf(cursor), row: cursor.row };
+  const isSame = data && data.rows.join() === fresh.rows.join();
+  data = fresh;
+  shades = Uint8Array.from(atob(data.shades), (letter) => letter.charCodeAt(0));
+  cursor = null;
+  build();
+  if (at && isSame && data.rows.length > 0 && data.from <= at.ms && at.ms < data.to) {
+    moveTo({ column: Math.floor(((at.ms - data.from) / (data.to - data.from)) * data.columns), row: at.row });
+  }
+}
+
+function start({ around = false } = {}) {
+  load({ around }).catch((error) => {
+    if (error.name !== "AbortError") {
+      holder.replaceChildren(element("p", "loading", `The grid could not be loaded: ${error.message}.`));
+      holder.dataset.state = "failed";
+      view = null;
+    }
   });
 }
 
@@ -54,6 +75,9 @@ function build() {
   document.querySelector("[data-notes]").replaceChildren(...notes.map((text) => element("li", "", text)));
   if (rows === 0) {
     holder.replaceChildren(element("p", "loading", "No profiled job ran on these nodes in this time."));
+    document.querySelector("[data-scale]").hidden = true;
+    readout.textContent = idle;
+    view = null;
     return;
   }
   const height = Math.max(40, Math.min(LARGEST, Math.max(LEAST_ROW, Math.floor(LARGEST / rows)) * rows, 26 * rows));
@@ -199,7 +223,7 @@ function showScale(scale) {
     context.fillRect(x, 0, 1, 10);
   }
   legend.querySelector("[data-scale-high]").textContent = `${digits(data.metric.top)} ${data.metric.unit}`;
-  legend.hidden = false;
+  legend.hidden = shades.every((shade) => shade === 0);
 }
 
 // --- reading ---------------------------------------------------------------------------------------------
@@ -210,11 +234,13 @@ function digits(value) {
   return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(2)));
 }
 
-function jobAt({ column, row, ms }) {
-  const time = ms ?? data.from + ((column + 0.5) / data.columns) * (data.to - data.from);
+const timeOf = ({ column }) => data.from + ((column + 0.5) / data.columns) * (data.to - data.from);
+
+function jobAt(cell) {
+  const time = timeOf(cell);
   const width = (data.to - data.from) / data.columns;
   const here = data.jobs.filter(
-    (job) => job.begin < time + width / 2 && time - width / 2 < job.end && job.rows.some(([first, last]) => first <= row && row <= last),
+    (job) => job.begin < time + width / 2 && time - width / 2 < job.end && job.rows.some(([first, last]) => first <= cell.row && cell.row <= last),
   );
   const area = (job) => (job.end - job.begin) * job.nodes;
   return here.sort((a, b) => area(a) - area(b))[0] || null;
@@ -228,7 +254,7 @@ function read() {
   const width = (data.to - data.from) / data.columns;
   const begin = data.from + cursor.column * width;
   const shade = shades[cursor.row * data.columns + cursor.column];
-  const value = shade === 0 ? "nothing ran" : shade === 255 ? `≥ ${digits(data.metric.top)} ${data.metric.unit}` : `≈ ${digits(((shade - 1) / 254) * data.metric.top)} ${data.metric.unit}`;
+  const value = shade === 0 ? data.metric.blank : shade === 255 ? `≥ ${digits(data.metric.top)} ${data.metric.unit}` : `≈ ${digits(((shade - 1) / 254) * data.metric.top)} ${data.metric.unit}`;
   const job = jobAt(cursor);
   const who = job ? ` · job ${job.name} of ${job.user}: ${job.command}, ${job.nodes} node${job.nodes === 1 ? "" : "s"}` : "";
   readout.textContent = `${interval(second(begin), second(begin + width))} · ${data.rows[cursor.row]} · ${value}${who}`;
@@ -254,28 +280,28 @@ function under(event) {
 
 // --- zoom: an address for each state ------------------------------------------------------------------------
 
+/** Show another state: its changes to the parameters of the address (null: take away), as a step of the history. */
 function show(changes) {
   const query = new URLSearchParams(window.location.search);
   query.delete("event");
   for (const [name, value] of Object.entries(changes)) {
-    if (value === null) {
+    if (value === null || value === "") {
       query.delete(name);
     } else {
       query.set(name, value);
     }
   }
-  window.history.pushState(null, "", `${window.location.pathname}?${query}`);
-  follow();
+  visit(`${window.location.pathname}?${query}`);
 }
 
-// The tables below belong to the time that is shown, so the whole page follows.
-function follow() {
-  window.location.reload();
+function visit(address) {
+  window.history.pushState(null, "", address);
+  start({ around: true });
 }
 
 function zoomBy(factor) {
   const length = Math.max((data.to - data.from) * factor, 60_000);
-  const middle = cursor ? data.from + ((cursor.column + 0.5) / data.columns) * (data.to - data.from) : (data.from + data.to) / 2;
+  const middle = cursor ? timeOf(cursor) : (data.from + data.to) / 2;
   show({ from: Math.max(0, Math.round(middle - length / 2)), to: Math.round(middle + length / 2) });
 }
 
@@ -368,10 +394,20 @@ holder.addEventListener("keydown", (event) => {
   }
 });
 
-for (const select of document.querySelectorAll("[data-controls] select")) {
-  select.addEventListener("change", () => select.form.requestSubmit());
-}
-window.addEventListener("popstate", follow);
+const controls = document.querySelector("[data-controls]");
+controls.addEventListener("change", (event) => event.target.localName === "select" && show({ metric: event.target.value }));
+controls.addEventListener("submit", (event) => {
+  event.preventDefault();
+  show(Object.fromEntries(new FormData(controls)));
+});
+controls.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    visit(link.href);
+  }
+});
+window.addEventListener("popstate", () => start({ around: true }));
 dark.addEventListener("change", () => data && build());
 window.addEventListener("resize", () => data && build());
 start();
