@@ -26,7 +26,7 @@ from crosswind.collector.fair import FairShare
 from crosswind.collector.follow import Follower
 from crosswind.collector.live import end_turns, sweep_turns, take_turn
 from crosswind.collector.log import log_event
-from crosswind.collector.lost import end_lost
+from crosswind.collector.lost import end_lost, note_followed
 from crosswind.collector.plan import Due, Known, Plan
 from crosswind.collector.report import CollectReport
 from crosswind.collector.running import RunningSteps
@@ -34,9 +34,10 @@ from crosswind.collector.settings import Settings
 from crosswind.collector.spool import remove_unfinished
 from crosswind.collector.step_loader import StepLoader, name_of
 from crosswind.db import DatabaseError
+from crosswind.db.lost_jobs import is_lost
 from crosswind.db.summaries import Summarize
 from crosswind.profile.lifecycle import Machine
-from crosswind.profile.steps import group_by_step, read_spools
+from crosswind.profile.steps import StepKey, group_by_step, read_spools
 
 __all__ = ["Daemon"]
 
@@ -172,16 +173,14 @@ class Daemon:
         """What nobody hears of any more. Not before we have listened for so long: after a pause of ours the running
         steps come back one by one.
         """
-        settings = self.settings
-        if now_ns - self._began_ns < settings.lost_after_s * 1e9:
+        if time.monotonic() - self._lost_at <= self.settings.longest_pause_s:
             return
-        if time.monotonic() - self._lost_at > settings.longest_pause_s:
-            lost = end_lost(
-                self.engine, after_s=settings.lost_after_s, cluster=settings.cluster, evaluate=self.evaluate,
-                now_ns=now_ns, followed=self._plan.running,
-            )  # fmt: skip
+        self._lost_at = time.monotonic()
+        engine, after_s, cluster = self.engine, self.settings.lost_after_s, self.settings.cluster
+        note_followed(engine, self._plan.running, after_s=after_s, cluster=cluster, now_ns=now_ns)
+        if now_ns - self._began_ns >= after_s * 1e9:
+            lost = end_lost(engine, after_s=after_s, cluster=cluster, evaluate=self.evaluate, now_ns=now_ns)
             self.counts.lost += len(lost)
-            self._lost_at = time.monotonic()
 
     # --- loading ---
 
@@ -224,7 +223,8 @@ class Daemon:
         with take_turn(step.spool, step.key) as turn:
             if turn is None:
                 return
-            for batch in step.batches if turn.loaded != state else ():
+            is_new = turn.loaded != state or (not known.state and self._is_lost(step.key))
+            for batch in step.batches if is_new else ():
                 self._load_running(loader, step, batch)
             turn.note(state)
         known.state = state
@@ -244,6 +244,10 @@ class Daemon:
             if members and loader.load_running(members, step.running):
                 self._running_steps.note(step.key, members, step.running)
         self._log_loaded(loader.report, "running")
+
+    def _is_lost(self, key: StepKey) -> bool:
+        """Whether another collector ended the step while nobody followed it, though nothing of it is new."""
+        return is_lost(self.engine, (key.job_id, key.step_id, key.uid), cluster=self.settings.cluster)
 
     def _log_loaded(self, report: CollectReport, kind: str) -> int:
         """Log and count what was loaded since the last time; how many process slices."""

@@ -14,7 +14,7 @@ from crosswind.collector.agent.load import collect_nodes
 from crosswind.collector.claim import Claims, recover
 from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, checked_evaluation, evaluate_whole
 from crosswind.collector.follow import COPY_QUIET_S, QUIET_S
-from crosswind.collector.lost import LOST_AFTER_S, end_lost
+from crosswind.collector.lost import LOST_AFTER_S, end_lost, note_followed
 from crosswind.collector.report import CollectReport
 from crosswind.collector.spool import find_spools, is_copy, remove_unfinished
 from crosswind.collector.step_loader import File, StepLoader, name_of
@@ -79,7 +79,8 @@ def collect_once(
     nodes = collect_nodes(spools, engine, cluster=cluster)
     look.report.node_slices = nodes.slices
     look.report.refused += nodes.refused
-    for job in end_lost(engine, after_s=lost_after_s, cluster=cluster, evaluate=evaluate, followed=followed):
+    note_followed(engine, followed, after_s=lost_after_s, cluster=cluster)
+    for job in end_lost(engine, after_s=lost_after_s, cluster=cluster, evaluate=evaluate):
         look.report.notes.append(f"{job.job_id}.{job.step} of {job.user} is lost: nothing was heard of it any more")
     if progress:
         progress(len(steps), len(steps), "")

@@ -90,6 +90,8 @@ def _of_job() -> Column[int]:
     return Column("job_key", _Id, ForeignKey("job.key", ondelete="CASCADE"), primary_key=True)
 
 
+_RUNS = text("state = 'running'")
+
 metric = Table(
     "metric",
     metadata,
@@ -139,6 +141,7 @@ job = Table(
     Column("detail", Boolean, nullable=False, server_default=true()),  # false: slices and segments were pruned
     Column("topology_id", BigInteger),  # the version of the topology when it was first loaded; null: there was none
     Column("partition", Text, nullable=False, server_default=""),  # of the batch system, as known then; "": it was not
+    Column("heard_ns", BigInteger, nullable=False, server_default="0"),  # when a collector last saw it run in silence
     UniqueConstraint("cluster", "job_id", "step", "uid"),
     Index(None, "start_ns"),
     Index(None, "end_ns"),
@@ -147,6 +150,7 @@ job = Table(
     Index(None, "interference_pct"),
     Index(None, "job_id", "step"),
     Index("ix_job_duration", text("(end_ns - start_ns)")),
+    Index("ix_job_running", "cluster", "end_ns", sqlite_where=_RUNS, postgresql_where=_RUNS),
 )
 
 job_sums = Table(

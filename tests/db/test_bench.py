@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import event, select
 
 from crosswind.db import load_profile, queries, reading, schema
+from crosswind.db.lost_jobs import mark_lost, note_heard
 from support.profiles import SLICE_NS
 
 BENCH = Path(__file__).parents[2] / "tools" / "bench_db"
@@ -150,11 +151,35 @@ def test_neither_pages_nor_loading_read_a_whole_table(tools, site, engine):
     assert scans == set()
 
 
+def test_the_search_for_lost_steps_reads_those_that_run_alone(tools, site, engine):
+    """At every turn of every collector: 20 000 jobs that ended cost nothing."""
+    tools["fill"].fill(engine, site)
+    for number, job in enumerate(site.jobs[:3]):
+        profile = replace(job, number=number).profile()
+        load_profile(engine, replace(profile, processes=tuple(replace(p, state="running") for p in profile.processes)))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+        conn.exec_driver_sql("ANALYZE")
+    now_ns = 2 * (site.jobs[-1].first_slice * SLICE_NS)
+    with statements(engine) as sent:
+        assert note_heard(engine, {("0", "of nobody", 0)}, now_ns, now_ns) == 0
+        assert len(mark_lost(engine, 10**9, now_ns)) == 3
+    searches = [one for one in sent if one[0].startswith("SELECT") and "FROM job" in one[0]]
+    assert len(searches) == 3
+    with reading(engine) as conn:
+        for statement, parameters in searches:
+            assert "ix_job_running" in plan_of(conn, statement, parameters)
+
+
+def plan_of(conn, statement, parameters):
+    """How a statement is answered, in the database's own words."""
+    explain = "EXPLAIN QUERY PLAN" if conn.dialect.name == "sqlite" else "EXPLAIN"
+    return "\n".join(str(row[-1]) for row in conn.exec_driver_sql(f"{explain} {statement}", parameters))
+
+
 def scans_of(conn, statement, parameters):
     """Lines of a statement's plan that read the whole of a large table."""
-    if conn.dialect.name == "sqlite":
-        plan = [row[3] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
-        return [line for line in plan if re.match(rf"SCAN ({'|'.join(LARGE)})\b", line)]
-    conn.exec_driver_sql("SET LOCAL enable_seqscan = off")  # the tables are small here: is there an index at all?
-    plan = [row[0] for row in conn.exec_driver_sql(f"EXPLAIN {statement}", parameters)]
-    return [line for line in plan if re.search(rf"Seq Scan on ({'|'.join(LARGE)})", line)]
+    if conn.dialect.name == "postgresql":
+        conn.exec_driver_sql("SET LOCAL enable_seqscan = off")  # the tables are small here: is there an index at all?
+    words = "SCAN" if conn.dialect.name == "sqlite" else r"Seq Scan on"
+    plan = plan_of(conn, statement, parameters).splitlines()
+    return [line for line in plan if re.search(rf"\b{words} ({'|'.join(LARGE)})\b", line)]

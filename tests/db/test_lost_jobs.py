@@ -7,7 +7,7 @@ import pytest
 
 from crosswind.db import BatchJob, load_profile, lost_jobs, queries, reading
 from crosswind.db.batch import link_steps, store_batch_jobs
-from crosswind.db.lost_jobs import LOST, mark_lost
+from crosswind.db.lost_jobs import LOST, mark_lost, note_heard
 from support.profiles import FIRST_SLICE, SLICE_NS, make_writer
 
 HOUR = 3600 * 10**9
@@ -49,6 +49,21 @@ def test_silence_ends_a_running_step_and_its_slices_stay(engine, job):
     assert before.keys() == after.keys()
     assert all(np.array_equal(values, after[name]) for name, values in before.items())
     assert mark_lost(engine, HOUR, seen_ns + 2 * HOUR) == [], "once"
+
+
+def test_one_that_a_collector_sees_run_is_silent_and_not_lost(engine, job):
+    key, seen_ns = job
+    step = ("7", "0", make_writer(job_id="7").job.uid)
+    assert note_heard(engine, {step}, seen_ns, seen_ns + 10) == 0, "it was heard of just now"
+    for hours in (1, 2, 3):
+        now_ns = seen_ns + hours * HOUR
+        assert note_heard(engine, {step, ("8", "0", 0)}, now_ns - HOUR // 4, now_ns) == 1
+        assert mark_lost(engine, HOUR, now_ns + HOUR) == []
+    assert note_heard(engine, {step}, seen_ns + 4 * HOUR, seen_ns + HOUR) == 1
+    assert mark_lost(engine, HOUR, seen_ns + 4 * HOUR) == [], "what a slow clock says takes nothing back"
+    assert note_heard(engine, {step}, now_ns + HOUR, now_ns + HOUR, cluster="red") == 0
+    assert [lost.key for lost in mark_lost(engine, HOUR, seen_ns + 4 * HOUR + 1)] == [key]
+    assert note_heard(engine, {step}, seen_ns + 9 * HOUR, seen_ns + 9 * HOUR) == 0, "only loading takes that back"
 
 
 def test_a_step_with_long_slices_may_be_silent_for_some_of_them(engine):
@@ -116,6 +131,26 @@ def test_the_background_has_each_count_once_whatever_happened(engine, job):
     found = [values for (name, _), values in background.items() if name.startswith("fs:disk")]
     assert len(found) == 1
     assert np.array_equal(found[0], own)
+
+
+def test_one_that_is_seen_to_run_meanwhile_is_not_lost(postgresql, monkeypatch):
+    profile = running()
+    key = load_profile(postgresql, profile).job_key
+    now_ns = profile.job.end_ns + 2 * HOUR
+    looks = []
+
+    def then_it_is_seen(conn, *args):
+        found = silent(conn, *args)
+        looks.append(len(found))
+        if len(looks) == 2:
+            assert note_heard(postgresql, {("7", "0", profile.job.uid)}, now_ns, now_ns) == 1
+        return found
+
+    silent = lost_jobs._silent
+    monkeypatch.setattr(lost_jobs, "_silent", then_it_is_seen)
+    assert mark_lost(postgresql, HOUR, now_ns) == []
+    assert looks == [1, 1]
+    assert states(postgresql, key)[0] == "running"
 
 
 def test_one_whose_end_is_loaded_meanwhile_is_not_lost(postgresql, monkeypatch):
