@@ -64,7 +64,7 @@ def test_patterns_write_what_they_say(mpi: str, pattern: str, tmp_path: Path) ->
     places = [f"posix_{place}_write_bytes" for place in ("net", "disk", "other")]  # wherever the tests run
     moved = sum(summary["totals"][place]["sum"] for place in places if place in summary["totals"])
     assert 0 <= moved - report["total"] < 1 << 20  # and a little of the launcher's
-    assert calls(summary, "lseek", "calls") >= chunks
+    assert report["counts"]["write"] == chunks
     assert calls(summary, "fsync", "calls") == chunks
     if pattern == "open-write-close":
         assert 0 <= calls(summary, "creat", "calls") - chunks < 50  # an open that may make the file; the MPI's own
@@ -77,8 +77,8 @@ def test_patterns_through_mpi_and_reading(mpi: str, shared: tuple[str, ...], tmp
         mpi, "pattern", tmp_path / "spool", "--pattern", "aggregate-write", "--api", "mpiio", "--read",
         "--chunk", "32k", "--volume", "2M", "--file-size", "256k", "--dir", tmp_path, *shared,
     )  # fmt: skip
-    assert calls(summary, "MPI_File_read_at", "bytes_in") == report["total"] == 2 * (2 << 20)
-    assert calls(summary, "MPI_File_write_at", "bytes_out") == 2 * (256 << 10)
+    assert calls(summary, "MPI_File_read", "bytes_in") == report["total"] == 2 * (2 << 20)
+    assert calls(summary, "MPI_File_write", "bytes_out") == 2 * (256 << 10)
 
 
 def test_metadata_does_what_it_says(mpi: str, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_signal_ends_it_cleanly(mpi: str, tmp_path: Path) -> None:
         env={**os.environ, **AS_ROOT}, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + 20
-    while not list(tmp_path.glob("*/rank1/data")) and time.monotonic() < deadline:
+    while not list(tmp_path.glob("*/rank1/data*")) and time.monotonic() < deadline:
         time.sleep(0.05)
     found = subprocess.run(["pgrep", "-f", f"load-pattern.*{tmp_path}"], capture_output=True, text=True).stdout
     for pid in map(int, found.split()):
@@ -127,7 +127,7 @@ def test_a_signal_ends_it_cleanly(mpi: str, tmp_path: Path) -> None:
             os.kill(pid, signal.SIGTERM)
     out, _ = run.communicate(timeout=30)
     assert run.returncode == 0
-    assert json.loads(out)["ended"] == "signal"
+    assert json.loads(out)["ended"] == "stopped"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -138,7 +138,7 @@ def test_a_signal_ends_it_cleanly(mpi: str, tmp_path: Path) -> None:
         ("cpu", ["--seconds", "0"], "seconds 0"),
         ("cpu", ["--seconds", "nan"], "seconds nan"),
         ("cpu", ["--active", "1"], "go together"),
-        ("cpu", ["--volume", "1G"], "makes no files"),
+        ("cpu", ["--dir", "x"], "makes no files"),
         ("pattern", ["--chunk", "1"], "chunk 1"),
         ("pattern", ["--pattern", "other"], "pattern other"),
         ("pattern", ["extra"], "extra"),
@@ -161,5 +161,4 @@ def test_a_directory_that_is_not_there_is_one_line(mpi: str) -> None:
 def test_help_says_what_it_stresses(mpi: str, name: str) -> None:
     done = bare([str(BUILD / "load" / f"load-{name}.{mpi}"), "--help"])
     assert done.returncode == 0
-    assert "loads" in done.stdout
     assert "Example: " in done.stdout

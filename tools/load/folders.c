@@ -27,31 +27,44 @@ int load_folders_make(struct load_run *run)
             snprintf(run->together, sizeof run->together, "%s/crosswind-load-XXXXXX", run->options.directory);
         good = length > 0 && (size_t)length < sizeof run->together - 32 && mkdtemp(run->together) != NULL;
     }
-    if (!all_agree(good))
+    if (!all_agree(good)) {
+        run->together[0] = 0;
         return 0;
+    }
     MPI_Bcast(run->together, sizeof run->together, MPI_CHAR, 0, MPI_COMM_WORLD);
     snprintf(run->folder, sizeof run->folder, "%.480s/rank%d", run->together, run->rank);
-    return all_agree(mkdir(run->folder, 0700) == 0);
+    const int made = mkdir(run->folder, 0700) == 0;
+    if (!made)
+        run->folder[0] = 0;
+    return all_agree(made);
 }
 
-/* Remove the plain files in a directory, and it: the programs make no directories in theirs. */
+/* Remove the plain files in a directory, and it: the programs make no directories in theirs. Again until there are
+   none: some file systems pass over files while others are removed. */
 static void remove_flat(const char *path)
 {
     DIR *directory = opendir(path);
-    if (directory) {
+    int removed = directory != NULL;
+    while (removed) {
         const struct dirent *entry;
+        removed = 0;
+        rewinddir(directory);
         while ((entry = readdir(directory)))
-            unlinkat(dirfd(directory), entry->d_name, 0);
-        closedir(directory);
+            removed |= unlinkat(dirfd(directory), entry->d_name, 0) == 0;
     }
+    if (directory)
+        closedir(directory);
     rmdir(path);
 }
 
-void load_folders_remove(struct load_run *run)
+void load_folders_remove_own(const struct load_run *run)
 {
     if (run->folder[0])
         remove_flat(run->folder);
-    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void load_folders_remove_common(const struct load_run *run)
+{
     if (run->rank == 0 && run->together[0])
         remove_flat(run->together);
 }

@@ -1,9 +1,7 @@
 #include "load.h"
 
 #include <errno.h>
-#include <math.h>
 #include <mpi.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +10,10 @@
 #include "folders.h"
 #include "options.h"
 #include "report.h"
+#include "schedule.h"
+#include "stop.h"
 
-enum { SECOND_NS = 1000000000, LONGEST_SLEEP_NS = 50000000 };
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal_number)
-{
-    (void)signal_number;
-    interrupted = 1;
-}
-
-static void watch_signals(void)
-{
-    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
+enum { SECOND_NS = 1000000000 };
 
 int64_t load_now_ns(void)
 {
@@ -59,67 +43,39 @@ void *load_buffer(struct load_run *run, size_t size)
     return buffer;
 }
 
-static void sleep_ns(int64_t ns)
-{
-    if (ns <= 0)
-        return;
-    const struct timespec t = {ns / SECOND_NS, ns % SECOND_NS};
-    nanosleep(&t, NULL);
-}
+/* In the order of what wins where ranks have to agree. */
+enum step { WORK, REST, STOP_TIME, STOP_VOLUME, STOP_SIGNAL, STOP_ERROR };
 
-/* How long the silent phase lasts yet, 0 in an active one. Periods begin at multiples of their length in UTC, so that
-   programs on several nodes work at the same time. */
-static int64_t silent_for(const struct load_options *options, int64_t now_ns)
-{
-    const int64_t active = (int64_t)(options->active * SECOND_NS), silent = (int64_t)(options->silent * SECOND_NS);
-    if (!silent)
-        return 0;
-    const int64_t at = now_ns % (active + silent);
-    return at < active ? 0 : active + silent - at;
-}
-
-enum step { WORK, REST, STOP_TIME, STOP_SIGNAL, STOP_VOLUME, STOP_ERROR };
-
-static const char *why(enum step step)
-{
-    return step == STOP_TIME ? "time" : step == STOP_SIGNAL ? "signal" : step == STOP_VOLUME ? "volume" : "error";
-}
+static const char *const why[] = {
+    [STOP_TIME] = "time", [STOP_VOLUME] = "volume", [STOP_SIGNAL] = "stopped", [STOP_ERROR] = "error"};
 
 /* What comes next, by this rank's clock; of a program whose ranks meet, what the most determined of them wants. */
-static enum step next_step(const struct load_run *run, const struct load_program *program, int64_t end_ns,
-                           uint64_t done, int failed)
+static enum step next_step(const struct load_run *run, const struct load_schedule *schedule, uint64_t done, int failed)
 {
     const int64_t now = load_now_ns();
     int step = failed                                               ? STOP_ERROR
-               : interrupted                                        ? STOP_SIGNAL
-               : now >= end_ns                                      ? STOP_TIME
+               : load_stop_asked()                                  ? STOP_SIGNAL
                : run->options.volume && done >= run->options.volume ? STOP_VOLUME
-               : silent_for(&run->options, now)                     ? REST
+               : now >= schedule->end_ns                            ? STOP_TIME
+               : load_schedule_silent(schedule, now)                ? REST
                                                                     : WORK;
-    if (program->meets)
+    if (run->meets)
         MPI_Allreduce(MPI_IN_PLACE, &step, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return (enum step)step;
-}
-
-static void rest(const struct load_run *run, int64_t end_ns)
-{
-    const int64_t now = load_now_ns();
-    int64_t left = silent_for(&run->options, now);
-    left = left < end_ns - now ? left : end_ns - now;
-    sleep_ns(left < LONGEST_SLEEP_NS ? left : LONGEST_SLEEP_NS); /* a signal is answered soon */
 }
 
 /* Work and rest until something ends it. */
 static enum step work(struct load_run *run, const struct load_program *program, struct load_report *report)
 {
-    const int64_t end_ns = report->start_ns + (int64_t)(run->options.seconds * SECOND_NS);
+    struct load_schedule schedule = {.options = &run->options,
+                                     .end_ns = report->start_ns + (int64_t)(run->options.seconds * SECOND_NS)};
     uint64_t done = 0;
     int failed = 0;
     enum step step;
-    while ((step = next_step(run, program, end_ns, done, failed)) <= REST) {
+    while ((step = next_step(run, &schedule, done, failed)) <= REST) {
         load_report_phase(report, step == WORK);
         if (step == REST) {
-            rest(run, end_ns);
+            load_schedule_rest(&schedule);
             continue;
         }
         const int64_t from = load_now_ns();
@@ -131,37 +87,50 @@ static enum step work(struct load_run *run, const struct load_program *program, 
         else
             load_report_add(report, from, to, amount);
         done += failed ? 0 : amount;
-        sleep_ns((int64_t)((double)(to - from) * (1 / run->options.intensity - 1)));
+        load_schedule_pause(&schedule, to - from);
     }
+    load_report_phase(report, 0);
     return step;
+}
+
+/* Make what the run needs; 0 on all ranks if one can't, and says why. */
+static int prepare(struct load_run *run, const struct load_program *program, struct load_report *report)
+{
+    const char *wrong = NULL;
+    if (program->has_files && !load_folders_make(run))
+        wrong = "cannot make a directory: choose another one with --dir";
+    if (!wrong)
+        wrong = load_report_begin(report, &run->options) ? program->begin(run) : "not enough memory";
+    int fine = !wrong, first = wrong ? run->rank : run->ranks;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (wrong && first == run->rank) /* one line, not one a rank */
+        fprintf(stderr, "%s: rank %d: %s\n", program->name, run->rank, wrong);
+    MPI_Allreduce(MPI_IN_PLACE, &fine, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return fine;
 }
 
 /* The part between MPI_Init and MPI_Finalize; the exit code. */
 static int perform(struct load_run *run, const struct load_program *program)
 {
     struct load_report report = {0};
-    const char *wrong = NULL;
-    if (program->has_files && !load_folders_make(run))
-        wrong = "cannot make a directory: choose another one with --dir";
-    if (!wrong)
-        wrong = load_report_begin(&report, &run->options) ? program->begin(run) : "not enough memory";
-    if (wrong && run->rank == 0)
-        fprintf(stderr, "%s: %s\n", program->name, wrong);
-    int fine = !wrong, all;
-    MPI_Allreduce(&fine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (all) {
+    int fine = prepare(run, program, &report);
+    int last = STOP_ERROR;
+    if (fine) {
         report.start_ns = load_now_ns();
         MPI_Bcast(&report.start_ns, 1, MPI_INT64_T, 0, MPI_COMM_WORLD); /* seconds are the same for all ranks */
-        int last = (int)work(run, program, &report), worst;
-        program->end(run);
-        MPI_Allreduce(&last, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-        load_report_print(&report, program, run, why((enum step)worst));
-        all = worst != STOP_ERROR;
+        last = (int)work(run, program, &report);
     }
-    if (program->has_files)
-        load_folders_remove(run);
+    if (program->end)
+        program->end(run);
+    load_folders_remove_own(run); /* before anything that waits for other ranks: they may be gone */
+    load_stop_meet();
+    if (fine) {
+        MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        load_report_print(&report, program, run, why[last]);
+    }
+    load_folders_remove_common(run);
     load_report_end(&report);
-    return all ? 0 : 1;
+    return last == STOP_ERROR;
 }
 
 int load_main(int argc, char **argv, const struct load_program *program)
@@ -173,7 +142,7 @@ int load_main(int argc, char **argv, const struct load_program *program)
     const enum load_parsed parsed = load_parse(argc, argv, program, &run.options, run.rank == 0);
     int code = parsed == LOAD_HELPED ? 0 : 2;
     if (parsed == LOAD_GO) {
-        watch_signals();
+        load_stop_watch(run.options.seconds);
         run.random = run.options.seed * 1000003 + (uint64_t)run.rank;
         code = perform(&run, program);
     }

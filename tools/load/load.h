@@ -13,13 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { LOAD_MAX_COUNTS = 12 };
+
 /* What every program understands. */
 struct load_options {
     double seconds;   /* how long */
     double active;    /* seconds of each period in which it works; 0: all the time */
     double silent;    /* seconds of each period in which it rests */
     double intensity; /* share of the time it works while active, above 0 to 1 */
-    uint64_t volume;  /* of programs with files: bytes after which a rank ends; 0: no bound */
+    uint64_t volume;  /* amount after which a rank ends, in the program's unit; 0: no bound */
     uint64_t seed;
     const char *directory; /* where files are made */
 };
@@ -27,15 +29,16 @@ struct load_options {
 struct load_run {
     struct load_options options;
     int rank, ranks;
-    char folder[512];   /* the rank's own, below options.directory; "" for programs without files */
-    char together[512]; /* the ranks' common one, made by rank 0 */
-    uint64_t random;    /* state of load_random */
-    void *state;        /* the program's own */
+    int meets;                        /* set by begin: its work is collective, the ranks do the same steps */
+    char folder[512];                 /* the rank's own, below options.directory; "" for programs without files */
+    char together[512];               /* the ranks' common one, made by rank 0 */
+    uint64_t random;                  /* state of load_random */
+    uint64_t counts[LOAD_MAX_COUNTS]; /* calls made and bytes moved, named by the program */
 };
 
 enum load_kind { LOAD_WORD, LOAD_SIZE, LOAD_FLAG };
 
-/* An option of one program. LOAD_WORD: one of `words`, its number is stored; LOAD_SIZE: bytes with k, M, G. */
+/* An option of one program. LOAD_WORD: one of `words`, its number is stored; LOAD_SIZE: a number, also with k, M, G. */
 struct load_option {
     const char *name, *help;
     enum load_kind kind;
@@ -46,15 +49,18 @@ struct load_option {
 
 struct load_program {
     const char *name, *stresses, *example;
-    const char *unit;                  /* of what work returns: "B", "operations" */
-    int has_files;                     /* wants folders */
-    int meets;                         /* its work is collective: the ranks do the same steps */
+    const char *unit; /* of what work returns: "B", "operations" */
+    uint64_t volume;  /* default bound of a rank's amount; 0: none, it takes nothing but its node's time */
+    int has_files;    /* wants folders */
     const struct load_option *options; /* ends with a NULL name */
+    const char *const *counts;         /* names of load_run.counts, ends with NULL */
+    /* NULL, or which options do not go together; may be missing. */
+    const char *(*check)(void);
     /* Prepare; NULL, or what is wrong and how to mend it. */
     const char *(*begin)(struct load_run *run);
     /* Some milliseconds of work; returns how much was done, or LOAD_FAILED with errno set. */
     uint64_t (*work)(struct load_run *run);
-    /* Undo begin; files in the folders are removed afterwards. */
+    /* Undo begin, whether it succeeded or not; files in the folders are removed afterwards. May be missing. */
     void (*end)(struct load_run *run);
 };
 

@@ -1,4 +1,4 @@
-/* Metadata of a file system: files made, looked at, renamed and removed, without a byte in them. */
+/* Metadata of a file system: files made, looked at, renamed and removed, without a byte in them; one at a time. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -6,45 +6,59 @@
 
 #include "load.h"
 
-enum { FILES = 64, CALLS_PER_FILE = 5 };
+enum { FILES_PER_STEP = 16 };
+enum count { OPEN, CLOSE, STAT, RENAME, UNLINK, COUNTS };
+
+static const char *const counts[] = {"open", "close", "stat", "rename", "unlink", NULL};
+static uint64_t shared;
+
+static const struct load_option options[] = {
+    {.name = "shared", .help = "all ranks work in one directory", .kind = LOAD_FLAG, .value = &shared},
+    {0},
+};
+
+static char name[600], other[600];
 
 static const char *begin(struct load_run *run)
 {
-    (void)run;
+    const char *folder = shared ? run->together : run->folder;
+    snprintf(name, sizeof name, "%s/made%d", folder, run->rank);
+    snprintf(other, sizeof other, "%s/moved%d", folder, run->rank);
     return NULL;
 }
 
-static int one_file(const char *folder, int number)
+static int one_file(uint64_t *done)
 {
-    char name[600], other[600];
     struct stat status;
-    snprintf(name, sizeof name, "%s/f%d", folder, number);
-    snprintf(other, sizeof other, "%s/g%d", folder, number);
     const int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    return fd < 0 || close(fd) || stat(name, &status) || rename(name, other) || unlink(other) ? -1 : 0;
+    if (fd < 0 || close(fd) || stat(name, &status) || rename(name, other) || unlink(other))
+        return -1;
+    for (int i = 0; i < COUNTS; i++)
+        done[i]++;
+    return 0;
 }
 
 static uint64_t work(struct load_run *run)
 {
-    for (int i = 0; i < FILES; i++)
-        if (one_file(run->folder, i))
+    for (int i = 0; i < FILES_PER_STEP; i++)
+        if (one_file(run->counts))
             return LOAD_FAILED;
-    return FILES * CALLS_PER_FILE;
+    return (uint64_t)FILES_PER_STEP * COUNTS;
 }
-
-static void end(struct load_run *run) { (void)run; }
 
 int main(int argc, char **argv)
 {
     static const struct load_program program = {
         .name = "load-metadata",
-        .stresses = "loads the metadata server of a file system: open, close, stat, rename, unlink",
+        .stresses = "the metadata server of a file system: open, close, stat, rename, unlink of empty files",
         .example = "mpirun -n 2 load-metadata --dir /scratch/me --seconds 60",
         .unit = "operations",
+        .volume = 2000000,
         .has_files = 1,
+        .options = options,
+        .counts = counts,
         .begin = begin,
         .work = work,
-        .end = end,
     };
     return load_main(argc, argv, &program);
 }

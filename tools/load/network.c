@@ -11,15 +11,17 @@
 #include "load.h"
 
 enum kind { PAIRS, ALLTOALL, MESSAGES };
-enum { WINDOW = 64, SMALL = 8 };
+enum { WINDOW = 64, WINDOWS = 16, SMALL = 8 };
+enum count { SENDRECV, ALL, ISEND, BYTES_OUT };
 
 static const char *const kind_words[] = {"pairs", "alltoall", "messages", NULL};
+static const char *const counts[] = {"MPI_Sendrecv", "MPI_Alltoall", "MPI_Isend", "bytes_out", NULL};
 static uint64_t kind = PAIRS, size = 1 << 20;
 
 static const struct load_option options[] = {
     {.name = "kind", .help = "who talks to whom", .kind = LOAD_WORD, .value = &kind, .words = kind_words},
     {.name = "size",
-     .help = "bytes of a message to each partner, 1k to 64M (default 1M); messages have 8",
+     .help = "bytes of a message to each partner, 1k to 64M (default 1M); those of messages have 8",
      .kind = LOAD_SIZE,
      .value = &size,
      .least = 1024,
@@ -39,10 +41,11 @@ static const char *begin(struct load_run *run)
     partner = run->rank < half ? run->rank + half : run->rank < 2 * half ? run->rank - half : MPI_PROC_NULL;
     to = load_buffer(run, blocks * size);
     from = load_buffer(run, blocks * size);
+    run->meets = 1;
     return to && from ? NULL : "not enough memory: choose a smaller --size";
 }
 
-static uint64_t exchange_small(void)
+static void exchange_small(void)
 {
     MPI_Request requests[2 * WINDOW];
     for (int i = 0; i < WINDOW; i++) {
@@ -50,22 +53,31 @@ static uint64_t exchange_small(void)
         MPI_Isend(to + SMALL * i, SMALL, MPI_BYTE, partner, 0, MPI_COMM_WORLD, &requests[WINDOW + i]);
     }
     MPI_Waitall(2 * WINDOW, requests, MPI_STATUSES_IGNORE);
-    return WINDOW * SMALL;
+}
+
+static uint64_t count(struct load_run *run, enum count which, uint64_t calls, uint64_t bytes)
+{
+    run->counts[which] += calls;
+    run->counts[BYTES_OUT] += bytes;
+    return bytes;
 }
 
 static uint64_t work(struct load_run *run)
 {
     if (kind == ALLTOALL) {
         MPI_Alltoall(to, (int)size, MPI_BYTE, from, (int)size, MPI_BYTE, MPI_COMM_WORLD);
-        return size * (uint64_t)run->ranks;
+        return count(run, ALL, 1, size * (uint64_t)run->ranks);
     }
-    if (partner == MPI_PROC_NULL)
+    if (partner == MPI_PROC_NULL) /* the last of an odd number of ranks */
         return 0;
-    if (kind == MESSAGES)
-        return exchange_small();
-    MPI_Sendrecv(to, (int)size, MPI_BYTE, partner, 0, from, (int)size, MPI_BYTE, partner, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-    return size;
+    if (kind == PAIRS) {
+        MPI_Sendrecv(to, (int)size, MPI_BYTE, partner, 0, from, (int)size, MPI_BYTE, partner, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        return count(run, SENDRECV, 1, size);
+    }
+    for (int i = 0; i < WINDOWS; i++)
+        exchange_small();
+    return count(run, ISEND, WINDOWS * WINDOW, WINDOWS * WINDOW * SMALL);
 }
 
 static void end(struct load_run *run)
@@ -79,11 +91,12 @@ int main(int argc, char **argv)
 {
     static const struct load_program program = {
         .name = "load-network",
-        .stresses = "loads the network between its ranks",
+        .stresses = "the network between its ranks: bandwidth of pairs or of all to all, rate of small messages",
         .example = "mpirun -n 4 load-network --kind alltoall --active 12 --silent 12",
         .unit = "B",
-        .meets = 1,
+        .volume = UINT64_C(64) << 30,
         .options = options,
+        .counts = counts,
         .begin = begin,
         .work = work,
         .end = end,

@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static const struct {
     {"active", "seconds of work in each period (default: all the time)", 1, ACTIVE},
     {"silent", "seconds of rest in each period; periods begin at multiples of their length in UTC", 1, SILENT},
     {"intensity", "share of the active time that is worked, above 0 to 1 (default 1)", 1, INTENSITY},
-    {"volume", "bytes written or read after which a rank ends, such as 4G; 0: no bound (default 4G)", 1, VOLUME},
+    {"volume", "amount after which a rank ends, such as 4G; 0: no bound", 1, VOLUME},
     {"seed", "of all random choices (default 1)", 1, SEED},
     {"dir", "directory for files; they are removed at the end (default: the current one)", 1, DIRECTORY},
     {"help", "this text", 0, HELP},
@@ -32,8 +33,6 @@ static int option_count(const struct load_program *program)
     return n;
 }
 
-static int is_about_files(int number) { return number == DIRECTORY || number == VOLUME; }
-
 static void print_help(const struct load_program *program)
 {
     printf("%s: %s\n\nUsage: %s [OPTION]...\n\n", program->name, program->stresses, program->name);
@@ -45,8 +44,10 @@ static void print_help(const struct load_program *program)
         putchar('\n');
     }
     for (int i = 0; i < N_COMMON; i++)
-        if (program->has_files || !is_about_files(common[i].number))
+        if (program->has_files || common[i].number != DIRECTORY)
             printf("  --%-10s %s\n", common[i].name, common[i].help);
+    if (program->volume)
+        printf("\nA rank ends after %" PRIu64 " %s unless --volume says otherwise.", program->volume, program->unit);
     printf("\nPrints one JSON document at the end: when it was active, and how much it did in each second.\n"
            "\nExample: %s\n",
            program->example);
@@ -141,11 +142,8 @@ enum load_parsed load_parse(int argc, char **argv, const struct load_program *pr
     for (int i = 0; i < n_own; i++)
         known[N_COMMON + i] =
             (struct option){program->options[i].name, program->options[i].kind != LOAD_FLAG, NULL, FIRST_OWN + i};
-    *options = (struct load_options){.seconds = 30,
-                                     .intensity = 1,
-                                     .volume = program->has_files ? UINT64_C(4) << 30 : 0,
-                                     .seed = 1,
-                                     .directory = "."};
+    *options =
+        (struct load_options){.seconds = 30, .intensity = 1, .volume = program->volume, .seed = 1, .directory = "."};
     int number, index;
     opterr = 0;
     while ((number = getopt_long(argc, argv, "", known, &index)) != -1) {
@@ -156,7 +154,7 @@ enum load_parsed load_parse(int argc, char **argv, const struct load_program *pr
                 print_help(program);
             return LOAD_HELPED;
         }
-        if (is_about_files(number) && !program->has_files)
+        if (number == DIRECTORY && !program->has_files)
             return misused(program, speaks, "makes no files and has no option", known[index].name);
         if (!(number >= FIRST_OWN ? take_own(&program->options[number - FIRST_OWN], optarg)
                                   : take_common(number, optarg, options)))
@@ -166,5 +164,6 @@ enum load_parsed load_parse(int argc, char **argv, const struct load_program *pr
         return misused(program, speaks, "takes no arguments, but was given", argv[optind]);
     if ((options->active > 0) != (options->silent > 0))
         return misused(program, speaks, "--active and --silent go together", "");
-    return LOAD_GO;
+    const char *wrong = program->check ? program->check() : NULL;
+    return wrong ? misused(program, speaks, wrong, "") : LOAD_GO;
 }

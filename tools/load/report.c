@@ -35,6 +35,7 @@ void load_report_add(struct load_report *report, int64_t from_ns, int64_t to_ns,
     first = first < 0 ? 0 : first > last ? last : first;
     behind = behind < first ? first : behind > last ? last : behind;
     uint64_t left = amount;
+    report->busy_ns += to_ns - from_ns;
     for (int64_t second = first; second < behind; second++) {
         const int64_t end_ns = report->start_ns + (second + 1) * SECOND_NS;
         const int64_t begin_ns = second == first ? from_ns : end_ns - SECOND_NS;
@@ -52,32 +53,52 @@ static void print_phases(const struct load_report *report)
         printf("%s[%" PRId64 ", %" PRId64 "]", i ? ", " : "", report->phases[i][0], report->phases[i][1]);
 }
 
-void load_report_print(struct load_report *report, const struct load_program *program, const struct load_run *run,
+static void print_counts(const struct load_program *program, const uint64_t *counts)
+{
+    for (int i = 0; program->counts && program->counts[i]; i++)
+        printf("%s\"%s\": %" PRIu64, i ? ", " : "", program->counts[i], counts[i]);
+}
+
+static void print_seconds(const struct load_report *report, const uint64_t *sums, int64_t end_ns)
+{
+    const uint32_t lasted = (uint32_t)((end_ns - report->start_ns + SECOND_NS - 1) / SECOND_NS);
+    for (uint32_t i = 0; i < lasted && i < report->n_seconds; i++)
+        printf("%s%" PRIu64, i ? ", " : "", sums[i]);
+}
+
+static void print(const struct load_report *report, const struct load_program *program, const struct load_run *run,
+                  const uint64_t *sums, const uint64_t *counts, int64_t busy_ns, int64_t end_ns, const char *ended)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < report->n_seconds; i++)
+        total += sums[i];
+    printf("{\"program\": \"%s\", \"ranks\": %d, \"seed\": %" PRIu64 ", \"start_ns\": %" PRId64 ", \"end_ns\": %" PRId64
+           ", \"ended\": \"%s\", \"unit\": \"%s\", \"total\": %" PRIu64 ", \"busy_ns\": %" PRId64 ", \"counts\": {",
+           program->name, run->ranks, run->options.seed, report->start_ns, end_ns, ended, program->unit, total,
+           busy_ns);
+    print_counts(program, counts);
+    printf("}, \"active_ns\": [");
+    print_phases(report);
+    printf("], \"per_second\": [");
+    print_seconds(report, sums, end_ns);
+    printf("]}\n");
+    fflush(stdout);
+}
+
+void load_report_print(const struct load_report *report, const struct load_program *program, const struct load_run *run,
                        const char *ended)
 {
-    uint64_t *sums = calloc(report->n_seconds, sizeof *sums);
+    uint64_t *sums = calloc(report->n_seconds, sizeof *sums), counts[LOAD_MAX_COUNTS];
     const int64_t end_ns = load_now_ns();
-    load_report_phase(report, 0);
-    int enough = sums != NULL, all;
-    MPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (all)
+    int64_t busy_ns;
+    int enough = sums != NULL;
+    MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (enough) {
         MPI_Reduce(report->per_second, sums, (int)report->n_seconds, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-    if (all && run->rank == 0) {
-        const uint32_t lasted = (uint32_t)((end_ns - report->start_ns + SECOND_NS - 1) / SECOND_NS);
-        const uint32_t n = lasted < report->n_seconds ? lasted : report->n_seconds;
-        uint64_t total = 0;
-        for (uint32_t i = 0; i < report->n_seconds; i++)
-            total += sums[i];
-        printf("{\"program\": \"%s\", \"ranks\": %d, \"seed\": %" PRIu64 ", \"start_ns\": %" PRId64
-               ", \"end_ns\": %" PRId64 ", \"ended\": \"%s\", \"unit\": \"%s\", \"total\": %" PRIu64
-               ", \"active_ns\": [",
-               program->name, run->ranks, run->options.seed, report->start_ns, end_ns, ended, program->unit, total);
-        print_phases(report);
-        printf("], \"per_second\": [");
-        for (uint32_t i = 0; i < n; i++)
-            printf("%s%" PRIu64, i ? ", " : "", sums[i]);
-        printf("]}\n");
-        fflush(stdout);
+        MPI_Reduce(run->counts, counts, LOAD_MAX_COUNTS, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+        MPI_Reduce(&report->busy_ns, &busy_ns, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+        if (run->rank == 0)
+            print(report, program, run, sums, counts, busy_ns, end_ns, ended);
     }
     free(sums);
 }

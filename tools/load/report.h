@@ -10,7 +10,8 @@ struct load_report {
     uint32_t n_seconds;
     int64_t (*phases)[2]; /* begin and end of each stretch of work, UTC ns */
     uint32_t n_phases, room;
-    int active; /* a phase is open */
+    int active;      /* a phase is open */
+    int64_t busy_ns; /* spent in work, without the pauses of --intensity */
 };
 
 /* Returns 0 without memory. */
@@ -20,7 +21,7 @@ void load_report_phase(struct load_report *report, int active);
 /* `amount` was done between the two times: spread over the seconds it took. */
 void load_report_add(struct load_report *report, int64_t from_ns, int64_t to_ns, uint64_t amount);
 /* Add up over the ranks and print (rank 0). Phases are rank 0's. Collective. */
-void load_report_print(struct load_report *report, const struct load_program *program, const struct load_run *run,
+void load_report_print(const struct load_report *report, const struct load_program *program, const struct load_run *run,
                        const char *ended);
 void load_report_end(struct load_report *report);
 

@@ -1,0 +1,14 @@
+/* Ending in good order when a signal asks for it, and in any case within bounds. */
+#ifndef LOAD_STOP_H
+#define LOAD_STOP_H
+
+/* From now on SIGINT, SIGTERM and SIGHUP are remembered, unless whoever started the program has them ignored. The
+   process gives up, with a line on stderr, some minutes after `seconds`, or a minute after a signal: its peers may be
+   gone, and MPI would wait for them forever. */
+void load_stop_watch(double seconds);
+/* A signal has come. */
+int load_stop_asked(void);
+/* Wait until all ranks are here, without taking a processor. Collective. */
+void load_stop_meet(void);
+
+#endif
