@@ -218,5 +218,8 @@ _OF_NODES: dict[str, JobMetric | NodeMetric] = {
     ),
 }
 
-GROUPS: dict[str, dict[str, JobMetric | NodeMetric]] = {"Of jobs": _OF_JOBS, "Of nodes, seen by their agents": _OF_NODES}
+GROUPS: dict[str, dict[str, JobMetric | NodeMetric]] = {
+    "Of jobs": _OF_JOBS,
+    "Of nodes, seen by their agents": _OF_NODES,
+}
 METRICS: dict[str, JobMetric | NodeMetric] = _OF_JOBS | _OF_NODES

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from crosswind.analysis.units import display_unit
 
-__all__ = ["count", "duration", "quantity", "utc", "utc_iso"]
+__all__ = ["count", "duration", "quantity", "slice_begin", "utc", "utc_iso"]
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -61,6 +61,12 @@ def utc_iso(ns: int | None) -> str:
     """The same for machines: `2026-03-01T12:00:04Z`, or the empty string."""
     moment = _moment(ns)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else ""
+
+
+def slice_begin(ns: int) -> str:
+    """The same of a slice's begin, with milliseconds where slices are shorter than a second."""
+    whole = utc_iso(ns)
+    return f"{whole[:-1]}.{ns % 10**9 // 10**6:03d}Z" if ns % 10**9 else whole
 
 
 def _moment(ns: int | None) -> datetime | None:

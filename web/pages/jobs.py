@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -26,6 +24,7 @@ from crosswind.db.job_list import (
 )
 from crosswind.db.scope import JobScope
 from crosswind.web.arguments import arguments_or_400
+from crosswind.web.csv_answer import csv_answer
 from crosswind.web.database import connection, engine
 from crosswind.web.identity import viewer
 from crosswind.web.joblist import (
@@ -127,9 +126,7 @@ def index() -> str:
 def as_csv() -> Response:
     """The whole filtered list as CSV, streamed; of a very long one the first MAX_CSV lines."""
     wanted = arguments_or_400(JobFilterArguments())
-    response = Response(_csv(engine(), viewer().scope, wanted), mimetype="text/csv")
-    response.headers["Content-Disposition"] = 'attachment; filename="crosswind-jobs.csv"'
-    return response
+    return csv_answer("crosswind-jobs", _csv(engine(), viewer().scope, wanted))
 
 
 def _csv_query() -> str:
@@ -180,21 +177,14 @@ _CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def _csv(database: Engine, scope: JobScope, wanted: dict[str, Any]) -> Iterator[str]:
-    """The file in parts. It outlives the request's own transaction, so it has one of its own."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(_CSV_COLUMNS)
+def _csv(database: Engine, scope: JobScope, wanted: dict[str, Any]) -> Iterator[Sequence[object]]:
+    """The lines. They outlive the request's own transaction, so they have one of their own."""
+    yield _CSV_COLUMNS
     with reading(database) as conn:
         for line in all_job_lines(
             conn, MAX_CSV, scope=scope, shown=wanted["shown"], order=wanted["order"], **filters_of(wanted)
         ):
-            writer.writerow([_harmless(value) for value in _csv_row(line)])
-            if out.tell() > 1 << 16:
-                yield out.getvalue()
-                out.seek(0)
-                out.truncate()
-    yield out.getvalue()
+            yield _csv_row(line)
 
 
 def _csv_row(line: JobLine) -> tuple[object, ...]:
@@ -205,10 +195,3 @@ def _csv_row(line: JobLine) -> tuple[object, ...]:
         line.fs_bytes, " ".join(one.name.replace(" ", "-") for one in _findings(line)), line.idle_share,
         "yes" if line.key is not None else "no",
     )  # fmt: skip
-
-
-def _harmless(value: object) -> object:
-    """A spreadsheet takes a text that begins like this for a formula."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

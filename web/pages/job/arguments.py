@@ -13,7 +13,10 @@ from crosswind.web.figures import SIZES
 from crosswind.web.palette import THEMES
 from crosswind.web.schemas import Arguments
 
-__all__ = ["TABS", "ClusterArguments", "FigureArguments", "HeatArguments", "PageArguments", "blueprint", "window_of"]
+__all__ = [
+    "TABS", "ClusterArguments", "ClusterTableArguments", "FigureArguments", "HeatArguments", "PageArguments",
+    "blueprint", "window_of",
+]  # fmt: skip
 
 blueprint = Blueprint("job", __name__)
 
@@ -74,6 +77,13 @@ class FigureArguments(_StackArguments):
 
 class HeatArguments(_HeatArguments):
     """The heat map."""
+
+
+class ClusterTableArguments(_Arguments):
+    """One figure of the segments as a table."""
+
+    cluster = _whole(1 << 20, load_default=0)
+    part = fields.String(load_default="boxes", validate=validate.OneOf(["boxes", "timeline", "histogram"]))
 
 
 class ClusterArguments(_Arguments):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,13 @@ from numpy.typing import NDArray
 
 from crosswind.db.queries import JobRow
 from crosswind.web.arguments import arguments_or_400
+from crosswind.web.csv_answer import csv_answer
 from crosswind.web.database import connection
 from crosswind.web.figures import Plot
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.pages.job.arguments import FigureArguments, blueprint, window_of
 from crosswind.web.pages.job.figure import stack_of
-from crosswind.web.text import utc_iso
+from crosswind.web.text import slice_begin
 
 __all__ = ["columns_of", "plot_csv", "plot_json"]
 
@@ -27,22 +27,10 @@ def plot_csv(key: int) -> Response:
     """One row a slice: its number, its begin in UTC, and the columns of `columns_of`; empty where there is a gap."""
     job, plot, window = _asked(key)
     columns = columns_of(plot, window)
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["slice", "begin_utc", *(f"{name} [{plot.unit}]" for name in columns)])
-    numbers = zip(*(values.tolist() for values in columns.values()), strict=True)
-    for index, row in zip(range(window.start, window.stop), numbers, strict=True):
-        number = job.first_slice + index
-        table.writerow([number, _begin(number * job.slice_ns), *("" if v != v else f"{v:.9g}" for v in row)])
-    answer = Response(out.getvalue(), mimetype="text/csv")
-    answer.headers["Content-Disposition"] = f'attachment; filename="job-{key}-{_file_name(plot)}.csv"'
-    return answer
-
-
-def _begin(at_ns: int) -> str:
-    """UTC, with milliseconds where slices are shorter than a second."""
-    whole = utc_iso(at_ns)
-    return f"{whole[:-1]}.{at_ns % 10**9 // 10**6:03d}Z" if at_ns % 10**9 else whole
+    head = ["slice", "begin_utc", *(f"{name} [{plot.unit}]" for name in columns)]
+    lines = zip(range(job.first_slice + window.start, job.first_slice + window.stop), *columns.values(), strict=True)
+    rows = ([number, slice_begin(number * job.slice_ns), *values] for number, *values in lines)
+    return csv_answer(f"job-{key}-{_file_name(plot)}", itertools.chain([head], rows))
 
 
 @blueprint.get("/jobs/<int:key>/plot.json")

@@ -25,7 +25,10 @@ from crosswind.web.jobdata import JobFrames, parts_of, read_frames, read_loss
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.pages.job.arguments import HeatArguments, blueprint, window_of
 
-__all__ = ["CELLS", "MAX_COLUMNS", "MAX_ROWS", "Grid", "binned", "heat", "metrics_of_job"]
+__all__ = [
+    "CELLS", "MAX_COLUMNS", "MAX_ROWS", "Asked", "Grid", "binned", "heat", "metrics_of_job", "read_grid",
+    "what_is_asked",
+]  # fmt: skip
 
 MAX_ROWS, MAX_COLUMNS = 128, 320  # cells of an image: some 200 kB
 MAX_CELLS = 128 << 20  # values that are read for one image, a part of them at a time: some ten seconds
@@ -56,21 +59,39 @@ class Grid:
     unit: str
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a map is of. series: None where there is nothing to draw, as `why_not` says."""
+
+    job: JobRow
+    series: Series | None
+    window: slice
+    wanted: dict[str, Any]
+    why_not: str
+
+
 @blueprint.get("/jobs/<int:key>/heat.json")
 def heat(key: int) -> Response:
     """The image, or (``z`` empty) the words that explain why there is none."""
-    wanted = arguments_or_400(HeatArguments())
     conn = connection()
+    asked = what_is_asked(conn, key)
+    if asked.series is None:
+        return jsonify({"z": [], "notes": [asked.why_not]})
+    grid = read_grid(conn, asked, asked.series, MAX_ROWS, MAX_COLUMNS)
+    return jsonify(_document(conn, asked.job, asked.series, grid, asked.window, asked.wanted["cells"]))
+
+
+def what_is_asked(conn: Connection, key: int) -> Asked:
+    """By the parameters of this request. Ends it with 404 where the viewer has no such job."""
+    wanted = arguments_or_400(HeatArguments())
     job = job_or_404(conn, key)
+    window = window_of(job, wanted)
     why_not = _missing(job)
     known = [] if why_not else metrics_of_job(conn, job)
     series = series_named(wanted["metric"]) if wanted.get("metric") else (known[0] if known else None)
-    window = window_of(job, wanted)
     if series and job.n_processes * (window.stop - window.start) * len(series.metrics) > MAX_CELLS:
         why_not = _TOO_LARGE
-    if why_not or series is None:
-        return jsonify({"z": [], "notes": [why_not or _NOTHING]})
-    return jsonify(_document(conn, job, series, _read_grid(conn, job, series, window, wanted), window, wanted["cells"]))
+    return Asked(job, None if why_not else series, window, wanted, why_not or _NOTHING)
 
 
 def metrics_of_job(conn: Connection, job: JobRow) -> list[Series]:
@@ -108,15 +129,16 @@ def _missing(job: JobRow) -> str:
     return "" if job.detail else _PRUNED
 
 
-def _read_grid(conn: Connection, job: JobRow, series: Series, window: slice, wanted: dict[str, Any]) -> Grid:
-    """The cells, from as many slices at a time as fit into memory."""
+def read_grid(conn: Connection, asked: Asked, series: Series, most_rows: int, most_columns: int) -> Grid:
+    """At most so many cells, from as many slices at a time as fit into memory."""
+    job, window, wanted = asked.job, asked.window, asked.wanted
     processes = queries.get_processes(conn, job.key)
     workers = np.flatnonzero(workers_of(np.array([p.rank is not None for p in processes], dtype=np.bool_)))
     order = sorted(workers.tolist(), key=lambda i: (processes[i].rank or 0, i))
     nodes = _members(processes, order) if wanted["rows"] == "node" else None
     labels = [_label(processes[i]) for i in order] if nodes is None else list(nodes)
     shown, n = _rows(len(labels), wanted), window.stop - window.start
-    height, width = max(1, -(-(shown.stop - shown.start) // MAX_ROWS)), max(1, -(-n // MAX_COLUMNS))
+    height, width = max(1, -(-(shown.stop - shown.start) // most_rows)), max(1, -(-n // most_columns))
     parts, peak = [], 0.0
     for first, length in parts_of(job, window.start, n, len(series.metrics), width):
         data = read_frames(conn, job, series.metrics, first=first, n=length)

@@ -35,6 +35,7 @@ async function load() {
     if (name === "histogram" && names.length > 1) {
       head.append(chooser(found.chosen));
     }
+    head.append(files(name, found.chosen));
     const part = element("figure", `cluster-${name}`, head, drawing);
     part.setAttribute("aria-label", title);
     return [part, drawing, found.figures[name]];
@@ -45,6 +46,16 @@ async function load() {
     drawing.on("plotly_click", ({ points: [point] }) => choose(point.data.meta?.cluster ?? -1));
   }
   holder.dataset.state = "drawn";
+}
+
+/** The numbers of a figure: its own as CSV, those of all figures as JSON. */
+function files(part, cluster) {
+  const link = (label, address, query) => {
+    const made = element("a", "", label);
+    made.href = `${address}?${new URLSearchParams(query)}`;
+    return made;
+  };
+  return element("span", "export", link("CSV", holder.dataset.csv, { part, cluster }), " ", link("JSON", holder.dataset.clusters, { cluster }));
 }
 
 function chooser(chosen) {

@@ -53,7 +53,9 @@ async function load() {
   }
   map = fresh;
   document.querySelector("[data-notes]").replaceChildren(...map.notes.map((text) => element("li", "", text)));
-  document.querySelector("[data-heat-json]").href = address();
+  for (const link of document.querySelectorAll("[data-heat-file]")) {
+    link.search = address().search;
+  }
   if (map.z.length === 0) {
     holder.replaceChildren(element("p", "loading", "There is nothing to draw here."));
     holder.dataset.state = "empty";
