@@ -1,0 +1,208 @@
+"""The pictures of an experiment, drawn from its results alone: SVG and PNG that are the same for the same results.
+
+Needs matplotlib, the extra `experiment`. Models: figures 2.7, 3.5 and 3.11 of the thesis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from crosswind.tools.experiment.results import Course, PairResult, Results
+from crosswind.tools.experiment.tables import group_title, groups, number, p_value, percent, short_names
+from crosswind.tools.output import one_line
+from crosswind.web.palette import THEMES
+
+__all__ = ["Picture", "draw"]
+
+THEME = THEMES["light"]
+PROBE, MUTED, ACTIVE, ESTIMATE = THEME.series[0], "#6B7780", THEME.hit, THEME.others[0]
+SIGNALS = (THEME.series[0], THEME.others[0], THEME.series[1], THEME.series[2], THEME.series[3], THEME.series[4])
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "++++")
+STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "crosswind", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": THEME.line, "axes.labelcolor": THEME.text,
+    "axes.titlelocation": "left", "axes.titlesize": 10, "axes.titleweight": "bold", "axes.axisbelow": True,
+    "xtick.color": THEME.text, "ytick.color": THEME.text, "axes.grid": True, "axes.grid.axis": "y",
+    "grid.color": THEME.grid, "legend.frameon": False, "legend.fontsize": 8.5, "hatch.linewidth": 0.6,
+    "text.parse_math": False, "savefig.dpi": 144,
+}  # fmt: skip
+WIDTH = 7.4  # inches
+MAX_PAIRS = 40  # of one picture
+
+Picture = tuple[str, str]  # the name of its files without an end, what it shows in words
+
+
+def draw(results: Results, directory: Path, *, prefix: str = "") -> list[Picture]:
+    """Draw all there is to see of the results into directory as NAME.svg and NAME.png. Raises OSError."""
+    drawn = []
+    with mpl.rc_context(STYLE):
+        for (name, words), figure in _figures(results):
+            for end, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+                figure.savefig(directory / f"{prefix}{name}.{end}", metadata=metadata)
+            drawn.append((f"{prefix}{name}", words))
+    return drawn
+
+
+def _figures(results: Results) -> Iterator[tuple[Picture, Figure]]:
+    for pair in results.pairs:
+        if pair.phases and pair.course:
+            words = f"Rate of {pair.probe} over time; shaded while {pair.signal} was active"
+            yield (f"periodic-{pair.probe}--{pair.signal}", words), _periodic(pair)
+    measured = [pair for pair in results.pairs if pair.change]
+    if results.kind == "matrix" and measured:
+        yield (
+            (
+                "matrix",
+                "Degradation of each probe beside each signal; lines are 95 % intervals of the median, dots single runs",
+            ),
+            _matrix(results),
+        )
+    if results.kind == "slowdown" or any(pair.estimate.pct for pair in measured):
+        shown = measured[:MAX_PAIRS]
+        if shown:
+            yield ("slowdown", "Time lost beside each signal, measured and estimated"), _slowdown(shown)
+
+
+def _periodic(pair: PairResult) -> Figure:
+    """The probe's rate in each slice, the signal's active phases shaded, the run alone as a thin line."""
+    course, alone, phases = pair.course, pair.alone_course, pair.phases
+    assert course is not None  # noqa: S101  (whoever calls has looked)
+    assert phases is not None  # noqa: S101
+    figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
+    axes = figure.subplots()
+    scale, unit = _scale([v for each in (course, alone) if each for v in each.rate if v is not None], phases.unit)
+    for number_, (begin, end) in enumerate(course.phases_s):
+        label = f"{one_line(pair.signal)} active" if number_ == 0 else None
+        axes.axvspan(begin, end, color=ACTIVE, alpha=0.28, linewidth=0, label=label, zorder=0)
+    if alone:
+        _line(axes, alone, scale, MUTED, 1.1, f"{pair.probe} alone")
+    _line(axes, course, scale, PROBE, 1.7, f"{pair.probe} beside {pair.signal}")
+    axes.plot([], [], marker="v", color=MUTED, linestyle="", label="end of the run")
+    last = max(each.end_s for each in (course, alone) if each)
+    axes.set(xlim=(0, last * 1.01), xlabel=f"seconds since {pair.probe} began", ylabel=f"{phases.what}, {unit}")
+    axes.set_ylim(bottom=0)
+    axes.set_title(_periodic_title(pair))
+    figure.legend(loc="outside lower center", ncols=4)
+    return figure
+
+
+def _periodic_title(pair: PairResult) -> str:
+    phases = pair.phases
+    assert phases is not None  # noqa: S101
+    dent = [f"{percent(phases.depth_pct)} lower while active"] if phases.depth_pct is not None else []
+    slower = [f"the run {percent(pair.change.slow_down_pct)} longer"] if pair.change else []
+    told = f"rank correlation {number(phases.rho, 2)}, p = {p_value(phases.p)}"
+    return ", ".join([*dent, *slower, told]).replace("-", "−")
+
+
+def _line(axes: Axes, course: Course, scale: float, colour: str, width: float, label: str) -> None:
+    """Steps, one a slice, and a mark where the program ended."""
+    rate = np.array([np.nan if value is None else value * scale for value in course.rate])
+    edges = course.begin_s + course.slice_s * np.arange(rate.size + 1)
+    axes.stairs(rate, edges, baseline=None, color=colour, linewidth=width, label=one_line(label))
+    axes.plot([course.end_s], [0], marker="v", color=colour, markersize=6, clip_on=False, linestyle="", zorder=5)
+
+
+def _matrix(results: Results) -> Figure:
+    """Grouped bars, a panel per table of pairs."""
+    panels = [group for group in groups(results) if any(pair.change for pair in group)]
+    figure = Figure(figsize=(WIDTH, 0.6 + 2.5 * len(panels)), layout="constrained")
+    signals: dict[str, int] = {}
+    for row, (axes, group) in enumerate(zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels, strict=True)):
+        _bars(axes, group, signals)
+        axes.set_title(group_title(results, group))
+        axes.set_ylabel("slower than alone, %")
+        if row == len(panels) - 1:
+            axes.set_xlabel("probe")
+    handles = [
+        mpl.patches.Patch(facecolor=SIGNALS[i % len(SIGNALS)], hatch=HATCHES[i % len(HATCHES)], edgecolor="white",
+                          label=f"beside {one_line(name)}")
+        for name, i in signals.items()
+    ]  # fmt: skip
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 3))
+    return figure
+
+
+def _bars(axes: Axes, group: Sequence[PairResult], signals: dict[str, int]) -> None:
+    """signals: which colour and hatch each has, filled in on the way, the same in all panels."""
+    names = short_names(group)
+    probes = list(dict.fromkeys(pair.probe for pair in group))
+    beside = list(dict.fromkeys(pair.signal for pair in group))
+    width = 0.8 / len(beside)
+    lowest = 0.0
+    for pair in group:
+        if pair.change is None:
+            continue
+        colour = signals.setdefault(names[pair.signal], len(signals))
+        at = probes.index(pair.probe) + width * (beside.index(pair.signal) - (len(beside) - 1) / 2)
+        axes.bar(
+            at, pair.change.lost_pct, 0.92 * width, color=SIGNALS[colour % len(SIGNALS)],
+            hatch=HATCHES[colour % len(HATCHES)], edgecolor="white", linewidth=0,
+        )  # fmt: skip
+        _interval(axes, at, pair, 0.2 * width, across=True)
+        top = max(pair.change.lost_pct, *(pair.change.lost_interval_pct or (0,)), *pair.change.each_pct)
+        axes.annotate(f"{pair.change.lost_pct:.0f}", (at, top), (0, 3), textcoords="offset points", ha="center",
+                      fontsize=8, color=THEME.crosshair)  # fmt: skip
+        lowest = min(lowest, *pair.change.each_pct)
+    axes.set_xticks(range(len(probes)), [one_line(names[probe]) for probe in probes])
+    axes.tick_params(axis="x", length=0)
+    axes.spines.bottom.set_visible(False)
+    axes.axhline(0, color=THEME.line, linewidth=0.8)
+    axes.set_ylim(min(lowest - 5, 0), 108)
+    axes.set_yticks(range(0, 101, 25))
+
+
+def _interval(axes: Axes, at: float, pair: PairResult, beside: float, *, across: bool) -> None:
+    """The interval of the median as a line, at a place of the other axis, and the runs as dots beside it."""
+    assert pair.change is not None  # noqa: S101
+    each = np.array(pair.change.each_pct)
+    place = np.full(each.size, at + beside)
+    dots: dict[str, Any] = {"marker": "o", "markersize": 2.8, "linestyle": "", "color": THEME.crosshair, "zorder": 4}
+    axes.plot(*((place, each) if across else (each, place)), **dots)
+    if pair.change.lost_interval_pct:
+        ends, both = np.array(pair.change.lost_interval_pct), np.array([at, at])
+        axes.plot(*((both, ends) if across else (ends, both)), color=THEME.crosshair, linewidth=1.3, zorder=3)
+
+
+def _slowdown(pairs: Sequence[PairResult]) -> Figure:
+    """A row per pair: what was measured against running alone, and what was estimated from each run by itself."""
+    figure = Figure(figsize=(WIDTH, 1.15 + 0.32 * len(pairs)), layout="constrained")
+    axes = figure.subplots()
+    for row, pair in enumerate(pairs):
+        assert pair.change is not None  # noqa: S101
+        _interval(axes, row, pair, -0.26, across=False)
+        axes.plot(pair.change.lost_pct, row, "o", color=PROBE, markersize=7, zorder=5)
+        if pair.estimate.pct:
+            found = np.array([min(pair.estimate.pct), max(pair.estimate.pct)])
+            axes.plot(found, [row + 0.24] * 2, color=ESTIMATE, linewidth=1.3, zorder=3)
+            axes.plot(median(pair.estimate.pct), row + 0.24, "D", color=ESTIMATE, markersize=5.5, zorder=5)
+    axes.set_yticks(range(len(pairs)), [one_line(f"{pair.probe} beside {pair.signal}") for pair in pairs])
+    axes.set_ylim(len(pairs) - 0.4, -0.6)
+    axes.axvline(0, color=THEME.line, linewidth=0.8)
+    axes.grid(axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("of the run's time lost, %")
+    told = [("o", PROBE, "measured against running alone, its 95 % interval, each run as a dot")]
+    if any(pair.estimate.pct for pair in pairs):
+        told.append(("D", ESTIMATE, "estimated from each run by itself: median, least to most"))
+    handles = [mpl.lines.Line2D([], [], color=colour, marker=mark, label=words) for mark, colour, words in told]
+    figure.legend(handles=handles, loc="outside upper left", ncols=1)
+    return figure
+
+
+def _scale(values: Sequence[float], unit: str) -> tuple[float, str]:
+    """A factor for all values, and the unit with its prefix."""
+    highest = max(map(abs, values), default=0.0)
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if highest >= factor:
+            return 1 / factor, prefix + unit if unit == "B/s" else f"{prefix}/s"
+    return 1.0, unit
