@@ -34,6 +34,11 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "access": ("crosswind.tools.access", "access_command", "Read the log of who looked at whose jobs."),
     "export": ("crosswind.tools.export", "export_command", "Write a profile for other tools."),
     "inject": ("crosswind.tools.inject", "inject_command", "Run a program held up by known interference."),
+    "experiment": (
+        "crosswind.tools.experiment.command",
+        "experiment_command",
+        "Run known programs against each other, and say what that costs.",
+    ),
     "info": ("crosswind.tools.info", "info_command", "Say what is installed: the library's path, versions."),
     "doctor": ("crosswind.tools.doctor", "doctor_command", "Check what works on this machine."),
     "demo": (

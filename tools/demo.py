@@ -25,6 +25,7 @@ from crosswind.tools.errors import CommandError
 from crosswind.tools.evaluation import evaluate, summarize
 from crosswind.tools.library import find_library
 from crosswind.tools.lookup import look_up
+from crosswind.tools.mpi_launch import MPI_ENVIRONMENT, mpirun
 from crosswind.tools.output import one_line, step
 
 __all__ = ["demo_command"]
@@ -34,13 +35,6 @@ PROGRAMS = ("lmp", "mpirun.openmpi", "mpicc.openmpi")
 RANKS = 2
 PERIOD_S = 24.0  # the writer sleeps for the first half of it and writes for the second
 STOP_S = 10.0  # for jobs to end after SIGTERM
-MPI_ENVIRONMENT = {
-    # root in a container, more ranks than cores, no ptrace permission between ranks: all usual here
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    "OMP_NUM_THREADS": "1",
-}
 
 
 @dataclass(frozen=True)
@@ -146,8 +140,8 @@ def _run_jobs(base: Path, shared: SharedDirectory, writer: Path, seconds: int) -
 
 def _start(name: str, program: list[str], base: Path, shared: SharedDirectory) -> Job:
     profile, out, err = (base / f"{name}.{ending}" for ending in ("xwp", "out", "err"))
-    mpirun = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS)]
-    run = [sys.executable, "-m", "crosswind.tools", "run", "-o", str(profile), "--", *mpirun, *program]
+    launched = [*mpirun("openmpi", RANKS), *program]
+    run = [sys.executable, "-m", "crosswind.tools", "run", "-o", str(profile), "--", *launched]
     job_id = f"demo-{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     environment = {**os.environ, **MPI_ENVIRONMENT, "CROSSWIND_JOB_ID": job_id}
     with out.open("wb") as stdout, err.open("wb") as stderr:

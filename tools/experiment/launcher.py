@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from crosswind.profile.errors import FormatError
+from crosswind.profile.merge import merge_directory
+from crosswind.profile.model import Profile
+from crosswind.profile.store import write_profile
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment.description import Program, fill_in
 from crosswind.tools.experiment.records import ProgramRecord, Role
@@ -23,8 +27,8 @@ __all__ = [
     "fresh_scratch",
     "job_name",
     "load_folder",
-    "read_report",
-    "steps_per_s",
+    "program_record",
+    "write_main_profile",
 ]
 
 LOAD = "{load}/"
@@ -48,8 +52,9 @@ class Started:
 
 class Launcher(Protocol):
     """Starts and ends programs; made with (scratch, agents): the folder below which {scratch} is, and the spool
-    directories of agents. All its files are in the run's folder: ROLE.out, ROLE.err, ROLE.xwp, and whatever it needs
-    to find a program again that a killed runner left behind.
+    directories of agents. A program runs in folder/ROLE, which is there with its input. The launcher's own files are in
+    the run's folder: ROLE.out, ROLE.err, ROLE.xwp, and whatever it needs to find a program again that a killed runner
+    left behind.
 
     Any method may be left by the exception of a signal (SIGINT, SIGTERM); `abandon` then ends what is left.
     """
@@ -103,13 +108,14 @@ def fresh_scratch(base: Path, folder: Path, role: Role) -> Path:
     return path
 
 
-def command_of(program: Program, folder: Path, scratch: Path, load: Path | None) -> list[str]:
-    """The program's command with its placeholders filled in, without a launcher. Its input lies in the run's folder.
+def command_of(program: Program, work: Path, scratch: Path, load: Path | None) -> list[str]:
+    """The program's command with its placeholders filled in, without a launcher. work: folder/ROLE, in which it runs
+    and in which its input lies: the runner has made it.
 
     A load program is that of the program's MPI. CommandError: it is not built.
     """
-    values = {"scratch": str(scratch), "run": str(folder)}
-    values["input"] = str(folder / Path(program.input).name) if program.input else ""
+    values = {"scratch": str(scratch), "run": str(work)}
+    values["input"] = str(work / Path(program.input).name) if program.input else ""
     values["load"] = str(load or "")
     command = [fill_in(part, values) for part in program.command]
     if program.command[0].startswith(LOAD):
@@ -117,7 +123,48 @@ def command_of(program: Program, folder: Path, scratch: Path, load: Path | None)
     return command
 
 
-def read_report(output: Path) -> dict[str, Any] | None:
+def write_main_profile(spool: Path, path: Path) -> Profile | None:
+    """Merge a spool directory and write the profile of the job step with most processes; None: nothing was counted.
+
+    LaunchError: the files cannot be merged.
+    """
+    try:
+        profiles = merge_directory(spool)
+        if not profiles:
+            return None
+        profile = max(profiles, key=lambda p: sum(process.count for process in p.processes))
+        write_profile(profile, path)
+    except FormatError as error:
+        raise LaunchError(f"no profile: {error}") from None
+    return profile
+
+
+def program_record(
+    started: Started, profile: Profile | None, begin_ns: int, end_ns: int, exit_code: int, *, stopped: bool
+) -> ProgramRecord:
+    """What is kept of a program that has ended. begin_ns, end_ns: as its launcher saw it; its ranks' own times count
+    where the profile has them. profile: as it was written to folder/ROLE.xwp.
+    """
+    output = started.folder / f"{started.role}.out"
+    if profile is not None and profile.mpi_rows.size:
+        ranks = [profile.processes[row] for row in profile.mpi_rows]
+        begin_ns, end_ns = min(rank.start_ns for rank in ranks), max(rank.end_ns for rank in ranks)
+    return ProgramRecord(
+        role=started.role,
+        program=started.program.name,
+        job_id=profile.job.id if profile else started.job_id,
+        step=profile.job.step if profile else "",
+        begin_ns=begin_ns,
+        end_ns=end_ns,
+        exit_code=exit_code,
+        stopped=stopped,
+        profile=f"{started.role}.xwp" if profile else None,
+        report=_report(output),
+        steps_per_s=_steps_per_s(started.program, output),
+    )
+
+
+def _report(output: Path) -> dict[str, Any] | None:
     """The JSON document that a load program printed last; None: there is none."""
     for line in reversed(_text(output).splitlines()):
         if line.startswith("{"):
@@ -129,7 +176,7 @@ def read_report(output: Path) -> dict[str, Any] | None:
     return None
 
 
-def steps_per_s(program: Program, output: Path) -> float | None:
+def _steps_per_s(program: Program, output: Path) -> float | None:
     """The number that the program's pattern finds last in its output; None: it finds none, or it has no pattern."""
     found = re.findall(program.pattern, _text(output), re.MULTILINE) if program.pattern else []
     try:

@@ -1,0 +1,108 @@
+"""The results directory: made once for an experiment, and gone on with only for the same one."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from crosswind.tools.errors import CommandError
+from crosswind.tools.experiment.description import Experiment, read_experiment
+from crosswind.tools.experiment.plan import Run
+from crosswind.tools.experiment.records import write_whole
+
+__all__ = ["EXPERIMENT", "MACHINE", "PLAN", "check_same", "locked", "prepare", "scratch_below"]
+
+EXPERIMENT, PLAN, MACHINE = "experiment.toml", "plan.json", "machine.json"
+LOCK = ".lock"
+
+
+def check_same(directory: Path, file: Path, experiment: Experiment, on: str) -> None:
+    """CommandError: the directory holds something else than results of this experiment. Nothing there is fine."""
+    kept = directory / EXPERIMENT
+    if not kept.exists():
+        if directory.exists() and any(path.name != LOCK for path in directory.iterdir()):
+            raise CommandError(f"{directory}: is no results directory and not empty: name another with -o")
+        return
+    changed = _difference(read_experiment(kept), experiment) or _changed_input(directory, file, experiment)
+    plan = directory / PLAN
+    made_on = json.loads(plan.read_text())["on"] if plan.exists() else on
+    if not changed and made_on != on:
+        changed = f"it was begun with --on {made_on}"
+    if changed:
+        raise CommandError(
+            f"{directory}: holds results of another {EXPERIMENT} ({changed}): name a new directory with -o, or remove "
+            "this one to begin anew"
+        )
+
+
+def prepare(directory: Path, file: Path, runs: Sequence[Run], on: str, machine: dict[str, Any]) -> None:
+    """Make the directory, or go on with it: description, inputs, plan, and the machine as it was at the beginning."""
+    experiment = read_experiment(file)
+    (directory / "runs").mkdir(parents=True, exist_ok=True)
+    for name in {p.input for p in experiment.programs.values() if p.input}:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        if not (directory / name).exists():
+            shutil.copyfile(file.parent / name, directory / name)
+    plan = {
+        "name": experiment.experiment.name,
+        "on": on,
+        "seed": experiment.experiment.seed,
+        "repetitions": 1 + max(run.repetition for run in runs),
+        "order": [run.key for run in runs],
+    }
+    write_whole(directory / PLAN, json.dumps(plan, indent=2) + "\n")
+    if not (directory / MACHINE).exists():
+        write_whole(directory / MACHINE, json.dumps(machine, indent=2) + "\n")
+    if not (directory / EXPERIMENT).exists():  # last: from now on these are the results of this experiment
+        write_whole(directory / EXPERIMENT, file.read_text())
+
+
+def scratch_below(directory: Path, base: Path | None) -> Path:
+    """Where the programs' scratch directories are made: of this results directory alone, wherever its file system."""
+    if base is None:
+        return directory / "scratch"
+    mark = hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()[:12]
+    return base.absolute() / f"crosswind-experiment-{mark}"
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """CommandError: another `crosswind experiment run` is at work there. The lock ends with its holder, however that
+    ends.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / LOCK).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CommandError(f"{directory}: another runner is at work there: wait until it has ended") from None
+        yield
+
+
+def _difference(kept: Experiment, given: Experiment) -> str:
+    """The first key whose value differs, as in the file; "": none."""
+    before, now = (_flat(found.model_dump(), "") for found in (kept, given))
+    free = {"experiment.title", "experiment.repetitions", "experiment.on"}
+    differ = sorted(key for key in (before.keys() | now.keys()) - free if before.get(key) != now.get(key))
+    return f"{differ[0]} differs" if differ else ""
+
+
+def _flat(table: dict[str, Any], above: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= _flat(value, f"{above}{key}.") if isinstance(value, dict) else {above + key: value}
+    return found
+
+
+def _changed_input(directory: Path, file: Path, experiment: Experiment) -> str:
+    for program in experiment.programs.values():
+        if program.input and (directory / program.input).read_bytes() != (file.parent / program.input).read_bytes():
+            return f"{program.input} differs"
+    return ""

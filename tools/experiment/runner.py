@@ -1,0 +1,245 @@
+"""Makes the runs of an experiment that are not made yet, each whole or not at all, and loads them."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from crosswind.db.nodes import NodeSlices
+from crosswind.profile.store import read_profile
+from crosswind.tools.errors import CommandError
+from crosswind.tools.experiment.agents import seen_by_agents
+from crosswind.tools.experiment.description import Experiment, Program
+from crosswind.tools.experiment.durations import Durations
+from crosswind.tools.experiment.launcher import Launcher, LaunchError, Started
+from crosswind.tools.experiment.loading import load_run, not_loaded, open_jobs
+from crosswind.tools.experiment.outside import DiskWatch, beside_on_servers, is_disturbed
+from crosswind.tools.experiment.plan import Run
+from crosswind.tools.experiment.progress import Progress
+from crosswind.tools.experiment.records import (
+    RUNS,
+    Conditions,
+    Outside,
+    ProgramRecord,
+    RunRecord,
+    Status,
+    read_record,
+    read_records,
+    write_record,
+)
+from crosswind.tools.machine import Watch
+from crosswind.tools.output import one_line
+
+__all__ = ["Runner"]
+
+MAX_TRIES = 3  # of a run that others disturb
+MAX_FAILURES = 3  # runs one after another; then it is no accident
+EARLY_NS = 10**9  # a signal may end so much before its probe
+
+
+class _RunFailed(Exception):
+    """The programs ran, but what they left is no result; one clear line."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """One experiment on its way. scratch: where the launcher makes scratch directories."""
+
+    directory: Path
+    experiment: Experiment
+    runs: Sequence[Run]
+    launcher: Launcher
+    scratch: Path
+
+    def due(self) -> list[Run]:
+        """The runs that are not done, in their order."""
+        return [run for run in self.runs if not _is_done(read_record(self._folder(run)))]
+
+    def clean_up(self) -> None:
+        """End and remove what a runner that was killed, or is about to stop, left half-made."""
+        for folder in (self.directory / RUNS).iterdir():
+            if read_record(folder) is None:
+                self.launcher.abandon(folder)
+                shutil.rmtree(folder)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def load_missing(self, progress: Progress) -> None:
+        """Load what a killed runner had not loaded yet."""
+        engine = open_jobs(self.directory)
+        done = [record for record in read_records(self.directory) if _is_done(record)]
+        for record in not_loaded(engine, done):
+            self._load(record, self._seen(record.begin_ns, record.end_ns), progress)
+        engine.dispose()
+
+    def make(self, progress: Progress) -> int:
+        """Make all runs that are due; how many of them are not done after all. CommandError: it makes no sense to go
+        on.
+        """
+        due = self.due()
+        durations = Durations(self.experiment, read_records(self.directory))
+        failures, lacking = 0, 0
+        for number, run in enumerate(due):
+            progress.begin(_words(run), durations.total(due[number:]))
+            begin = time.monotonic()
+            record, seen = self._make_run(run, progress)
+            if _is_done(record):
+                self._load(record, seen, progress)
+            durations.add(run.cell.probe, run.cell.signal, time.monotonic() - begin)
+            progress.end(_words(run), _result(record), durations.total(due[number + 1 :]), counts=_is_done(record))
+            lacking += not _is_done(record)
+            failures = failures + 1 if record.status == "failed" else 0
+            if failures == MAX_FAILURES:
+                raise CommandError(f"{failures} runs failed one after another, the last: {record.why}")
+        return lacking
+
+    def _make_run(self, run: Run, progress: Progress) -> tuple[RunRecord, list[NodeSlices]]:
+        """One run, again as long as others disturb it, and what agents saw beside it."""
+        for remaining in reversed(range(MAX_TRIES)):
+            record, seen = self._try(run, self._set_aside(run))
+            if record.status != "discarded" or not remaining:
+                break
+            progress.say(f"{_words(run)}: {record.why}; it is made again")
+        return record, seen
+
+    def _set_aside(self, run: Run) -> int:
+        """An empty folder for the run; what is in its place is kept as KEY.tryN. The number of the new try."""
+        folder = self._folder(run)
+        before = read_record(folder)
+        if before is not None:
+            kept = folder.with_name(f"{run.key}.try{before.try_number}")
+            shutil.rmtree(kept, ignore_errors=True)
+            folder.rename(kept)
+        folder.mkdir()
+        return before.try_number + 1 if before else 1
+
+    def _try(self, run: Run, try_number: int) -> tuple[RunRecord, list[NodeSlices]]:
+        """Make the run once, and record it."""
+        folder = self._folder(run)
+        self._copy_inputs(run, folder)
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        is_local = self.launcher.server_resource() is None
+        watch, disk = Watch(), DiskWatch(self.scratch) if is_local else None
+        begin_ns = time.time_ns()
+        programs: list[ProgramRecord] = []
+        status: Status = "done"
+        why = ""
+        try:
+            programs = self._run_programs(run, folder)
+            _check(programs, self.experiment, mutual=run.cell.mutual)
+        except (LaunchError, _RunFailed) as error:
+            status, why = "failed", one_line(error)
+        end_ns = time.time_ns()
+        conditions = Conditions(**asdict(watch.conditions())) if is_local else None
+        seen = self._seen(begin_ns, end_ns)
+        outside = self._outside(folder, programs, disk or seen, begin_ns, end_ns)
+        if status == "done" and is_disturbed(
+            outside, (end_ns - begin_ns) / 1e9, self.experiment.experiment.outside_pct
+        ):
+            assert outside is not None, "disturbed by it"  # noqa: S101
+            status, why = "discarded", f"others made {outside.outside_pct:.0f} % of the traffic ({outside.source})"
+        record = RunRecord(
+            key=run.key, probe=run.cell.probe, signal=run.cell.signal, repetition=run.repetition,
+            try_number=try_number, status=status, why=why, begin_ns=begin_ns, end_ns=end_ns, mutual=run.cell.mutual,
+            programs=programs, outside=outside, conditions=conditions,
+        )  # fmt: skip
+        write_record(folder, record)
+        return record, seen
+
+    def _run_programs(self, run: Run, folder: Path) -> list[ProgramRecord]:
+        """Start the signal, then the probe; end the signal with it, or wait for both. Nothing of them runs after."""
+        cell, length = run.cell, self.experiment.experiment.slice
+        probe = self.experiment.programs[cell.probe]
+        with ExitStack() as stack:
+            stack.callback(self._leave_nothing, folder)
+            signal: Started | None = None
+            if cell.signal is not None:
+                signal = self.launcher.start(self.experiment.programs[cell.signal], folder, "signal", length)
+                time.sleep(cell.lead_s)
+            started = self.launcher.start(probe, folder, "probe", length)
+            records = [self.launcher.wait(started, probe.timeout_s)]
+            if signal is not None:
+                mutual = cell.mutual
+                records.append(
+                    self.launcher.wait(signal, signal.program.timeout_s) if mutual else self.launcher.stop(signal)
+                )
+        return records
+
+    def _leave_nothing(self, folder: Path) -> None:
+        self.launcher.abandon(folder)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _seen(self, begin_ns: int, end_ns: int) -> list[NodeSlices]:
+        return seen_by_agents(self.launcher.agent_files, begin_ns, end_ns)
+
+    def _outside(
+        self,
+        folder: Path,
+        programs: Sequence[ProgramRecord],
+        moved: DiskWatch | list[NodeSlices],
+        begin_ns: int,
+        end_ns: int,
+    ) -> Outside | None:
+        """What others moved; None: cannot be told."""
+        if not programs or any(program.profile is None for program in programs):
+            return None
+        profiles = [read_profile(folder / str(program.profile)) for program in programs]
+        if isinstance(moved, DiskWatch):
+            return moved.beside(profiles)
+        resource = self.launcher.server_resource()
+        return beside_on_servers(moved, profiles, resource, begin_ns, end_ns) if resource else None
+
+    def _load(self, record: RunRecord, seen: list[NodeSlices], progress: Progress) -> None:
+        engine = open_jobs(self.directory)
+        for line in load_run(engine, self.directory, record, seen):
+            progress.say(line)
+        engine.dispose()
+
+    def _copy_inputs(self, run: Run, folder: Path) -> None:
+        """Each program's own folder, in which it runs, with its input."""
+        for role, name in (("probe", run.cell.probe), ("signal", run.cell.signal)):
+            if name is not None:
+                (folder / role).mkdir()
+                given = self.experiment.programs[name].input
+                if given:
+                    shutil.copyfile(self.directory / given, folder / role / Path(given).name)
+
+    def _folder(self, run: Run) -> Path:
+        return self.directory / RUNS / run.key
+
+
+def _check(programs: Sequence[ProgramRecord], experiment: Experiment, *, mutual: bool) -> None:
+    """_RunFailed: a program ended badly, said nothing of what it is judged by, or a signal ended before its probe."""
+    probe = programs[0]
+    for record in programs:
+        is_judged = record is probe or mutual
+        if record.exit_code != 0 and not record.stopped:
+            raise _RunFailed(f"{record.program} ended with exit code {record.exit_code}: see {record.role}.err")
+        if is_judged:
+            _check_measure(record, experiment.programs[record.program])
+        elif not record.stopped and record.end_ns < probe.end_ns - EARLY_NS:
+            early_s = (probe.end_ns - record.end_ns) / 1e9
+            raise _RunFailed(f"{record.program} ended {early_s:.0f} s before {probe.program}: let it run longer")
+
+
+def _check_measure(record: ProgramRecord, program: Program) -> None:
+    if program.measure == "rate" and (record.report is None or not record.report.get("total")):
+        raise _RunFailed(f"{record.program} printed no report of a load program: see {record.role}.out")
+    if program.measure == "steps" and record.steps_per_s is None:
+        raise _RunFailed(f"{record.program} printed no number that its pattern finds: see {record.role}.out")
+
+
+def _is_done(record: RunRecord | None) -> bool:
+    return record is not None and record.status == "done"
+
+
+def _words(run: Run) -> str:
+    beside = f"beside {run.cell.signal}" if run.cell.signal else "alone"
+    return f"{run.cell.probe} {beside}, repetition {run.repetition + 1}"
+
+
+def _result(record: RunRecord) -> str:
+    return "done" if record.status == "done" else f"{record.status} ({record.why})"
