@@ -35,6 +35,7 @@ STYLE: dict[Any, Any] = {
     "text.parse_math": False, "savefig.dpi": 144,
 }  # fmt: skip
 WIDTH = 7.4  # inches
+MATRIX_WORDS = "Degradation of each probe beside each signal; lines: 95 % interval of the median, dots: runs"
 MAX_PAIRS = 40  # of one picture
 
 Picture = tuple[str, str]  # the name of its files without an end, what it shows in words
@@ -58,13 +59,7 @@ def _figures(results: Results) -> Iterator[tuple[Picture, Figure]]:
             yield (f"periodic-{pair.probe}--{pair.signal}", words), _periodic(pair)
     measured = [pair for pair in results.pairs if pair.change]
     if results.kind == "matrix" and measured:
-        yield (
-            (
-                "matrix",
-                "Degradation of each probe beside each signal; lines are 95 % intervals of the median, dots single runs",
-            ),
-            _matrix(results),
-        )
+        yield ("matrix", MATRIX_WORDS), _matrix(results)
     if results.kind == "slowdown" or any(pair.estimate.pct for pair in measured):
         shown = measured[:MAX_PAIRS]
         if shown:

@@ -17,9 +17,9 @@ def pair_of(results, probe, signal):
 
 @pytest.fixture(scope="module")
 def dented(tmp_path_factory):
-    """Segments of 20 ms; a quarter of them take 5 ms more."""
+    """Segments of 20 ms; every twentieth takes 10 ms more."""
     made = periodic(
-        tmp_path_factory.mktemp("dents"), n_segments=1500, slow_segments=dict.fromkeys(range(0, 1500, 4), 5)
+        tmp_path_factory.mktemp("dents"), n_segments=1500, slow_segments=dict.fromkeys(range(0, 1500, 20), 10)
     )
     made.close()
     return made.directory, evaluate(made.directory)
