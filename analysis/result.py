@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,6 +156,11 @@ class Estimate:
     def warnings(self) -> tuple[str, ...]:
         """The cautions in plain words."""
         return tuple(caution.text for caution in self.cautions)
+
+    def without_segments(self) -> Estimate:
+        """The same without what it says of each segment: those arrays are empty."""
+        names = ("duration_us", "hit", "threshold_us", "excess_us", "labels")
+        return replace(self, **{name: getattr(self, name)[:0].copy() for name in names})
 
     def sentence(self) -> str:
         """The answer in one sentence."""

@@ -53,6 +53,8 @@ def serve_command(db: str, port: int, host: str, workers: int, config: Path | No
     \b
     Example: crosswind serve --db sqlite:///crosswind.db
     """
+    # Before NumPy is loaded: the workers share the processors, and threads of each worker's BLAS would wait for them.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from crosswind.db.connection import open_database
     from crosswind.web import build_app
     from crosswind.web.identity import Settings, load_settings

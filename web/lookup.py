@@ -28,6 +28,7 @@ from crosswind.db.crowd import Run
 from crosswind.db.loads import JobLoad, keys_in_scope, loads_beside, running_in
 from crosswind.db.queries import JobRow
 from crosswind.db.scope import JobScope
+from crosswind.web.association import associate_once
 from crosswind.web.jobdata import read_loss, read_series
 from crosswind.web.lookup_answer import Line, Lookup, is_most_of
 from crosswind.web.lookup_nodes import SERVERS_OF, read_node_suspects, watched_hosts
@@ -98,7 +99,7 @@ def read_lookup(
     suspects: _Suspects = [*of_jobs, *_together(of_jobs), *_of_nodes(conn, job)]
     names = tuple(dict.fromkeys(s.resource for s in suspects))
     suspects = [s for s in suspects if resource in (None, s.resource)]
-    ranking = rank_suspects(loss, suspects)
+    ranking = rank_suspects(loss, suspects, test=associate_once)
     lines = _as_seen(conn, job, [_line(suspicion, job.slice_ns) for suspicion in ranking.lines], of_jobs, sight)
     if window is not None and not is_most_of(window, loss):
         lines = _by_stretch(lines, window)

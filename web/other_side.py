@@ -15,6 +15,7 @@ from crosswind.db import queries, resources, topology
 from crosswind.db.loads import Meeting, hit_most, jobs_beside, keys_in_scope, on_slices_of, running_in, shares_of_job
 from crosswind.db.queries import JobRow
 from crosswind.db.scope import JobScope
+from crosswind.web.association import associate_once
 from crosswind.web.jobdata import read_loss
 from crosswind.web.lookup_answer import step_name
 from crosswind.web.resource_words import on_resource
@@ -102,7 +103,7 @@ def read_other_side(conn: Connection, job: JobRow, scope: JobScope = JobScope.EV
     names = sorted({name for key in chosen for name in beside[key].resources})
     hosts = {process.host for process in queries.get_processes(conn, job.key)}
     own = shares_of_job(conn, job, names, metrics, topology.place_of_job(conn, job.key, hosts))
-    found = coincidences(_victims(conn, job, own, [beside[key] for key in chosen]))
+    found = coincidences(_victims(conn, job, own, [beside[key] for key in chosen]), test=associate_once)
     known = keys_in_scope(conn, scope, {victim.key for victim, _ in found.lines})
     named = tuple(
         Victim(victim, line.suspect.resource, _title(line.suspect.key[1]), line.effect, line.q)

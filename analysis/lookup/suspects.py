@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
@@ -15,7 +15,7 @@ from crosswind.analysis.errors import InputError
 from crosswind.analysis.lookup.association import SURROGATES, Association, associate
 from crosswind.analysis.lookup.discovery import false_discovery_rate
 
-__all__ = ["Ranking", "Role", "Suspect", "Suspicion", "coarse_slices", "rank_suspects"]
+__all__ = ["Ranking", "Role", "Suspect", "Suspicion", "Test", "coarse_slices", "rank_suspects"]
 
 RATE = 0.03  # false discoveries that a list may hold
 LEAST_SHARE = 0.02  # of the victim's loss: what explains less is no finding, however certain
@@ -23,6 +23,7 @@ MOST_SLICES = 2000  # of a victim: longer ones are looked at in coarser slices
 MOST_SURROGATES = 1 << 16
 
 K = TypeVar("K")
+Test = Callable[..., Association]  # with the parameters of `associate`
 
 
 class Role(Enum):
@@ -78,12 +79,14 @@ class Ranking(Generic[K]):
     repeats: bool
 
 
-def rank_suspects(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]], *, seed: int = 0) -> Ranking[K]:
+def rank_suspects(
+    loss: NDArray[np.float64], suspects: Sequence[Suspect[K]], *, seed: int = 0, test: Test = associate
+) -> Ranking[K]:
     """All suspects that could be tested.
 
     loss: [slice], what the victim lost in each slice (seconds, or how far it fell short), NaN where it was not there.
-    Chance is drawn so often that one suspect among all can be found. Correlation is not a cause: a list names what to
-    look at. InputError: loads of another length than the loss.
+    test: `associate`, or what gives the same sooner. Chance is drawn so often that one suspect among all can be found.
+    Correlation is not a cause: a list names what to look at. InputError: loads of another length than the loss.
     """
     if not suspects:
         return Ranking((), True)
@@ -92,7 +95,7 @@ def rank_suspects(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]], *, 
     width = coarse_slices(loss.size)
     coarse = _coarser(loss, width)
     surrogates = min(max(SURROGATES, math.ceil(2 * len(suspects) / RATE)), MOST_SURROGATES)
-    tested = associate(coarse, np.array([_coarser(s.load, width) for s in suspects]), surrogates=surrogates, seed=seed)
+    tested = test(coarse, np.array([_coarser(s.load, width) for s in suspects]), surrogates=surrogates, seed=seed)
     q = _rates(tested.p, suspects)
     effect = _explained(coarse, tested)
     lines = [

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crosswind.analysis.lookup.association import associate
 from crosswind.analysis.lookup.discovery import false_discovery_rate
-from crosswind.analysis.lookup.suspects import RATE, Suspect, Suspicion, rank_suspects
+from crosswind.analysis.lookup.suspects import RATE, Suspect, Suspicion, Test, rank_suspects
 
 __all__ = ["Coincidences", "coincidences"]
 
@@ -38,8 +38,11 @@ class Coincidences(Generic[V, K]):
     lines: tuple[tuple[V, Suspicion[K]], ...]
 
 
-def coincidences(victims: Iterable[tuple[V, NDArray[np.float64], Sequence[Suspect[K]]]]) -> Coincidences[V, K]:
-    """Test each victim: whatever it is for the caller, its loss [slice], and the job's loads on its slices.
+def coincidences(
+    victims: Iterable[tuple[V, NDArray[np.float64], Sequence[Suspect[K]]]], *, test: Test = associate
+) -> Coincidences[V, K]:
+    """Test each victim: whatever it is for the caller, its loss [slice], and the job's loads on its slices. test: as
+    for `rank_suspects`.
 
     Of the victims in the list at most a share of RATE is expected to be chance (Benjamini and Hochberg over all that
     were tested; those not compared with chance count with p = 1, a victim with several loads by its best p times their
@@ -47,10 +50,10 @@ def coincidences(victims: Iterable[tuple[V, NDArray[np.float64], Sequence[Suspec
     """
     best: list[tuple[V, Suspicion[K] | None]] = []
     for victim, loss, suspects in victims:
-        rho = associate(loss, np.array([s.load for s in suspects]), surrogates=0).rho if suspects else np.zeros(0)
+        rho = test(loss, np.array([s.load for s in suspects]), surrogates=0).rho if suspects else np.zeros(0)
         if not np.isnan(rho).all():
             likely = bool(np.nanmax(rho) >= LEAST_RHO)
-            best.append((victim, _best(loss, suspects) if likely else None))
+            best.append((victim, _best(loss, suspects, test) if likely else None))
     p = np.array([1.0 if line is None else line.p for _, line in best])
     q = false_discovery_rate(p)
     found = [
@@ -62,9 +65,9 @@ def coincidences(victims: Iterable[tuple[V, NDArray[np.float64], Sequence[Suspec
     return Coincidences(len(best), tuple(found))
 
 
-def _best(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]]) -> Suspicion[K] | None:
+def _best(loss: NDArray[np.float64], suspects: Sequence[Suspect[K]], test: Test) -> Suspicion[K] | None:
     """The finding of a victim's own lookup that is surest, its p times the number of loads; None: there is none."""
-    found = [line for line in rank_suspects(loss, suspects).lines if line.found and line.p < MOST_P]
+    found = [line for line in rank_suspects(loss, suspects, test=test).lines if line.found and line.p < MOST_P]
     if not found:
         return None
     line = min(found, key=lambda each: each.p)

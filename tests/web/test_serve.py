@@ -10,6 +10,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,13 @@ def test_serves_on_loopback_and_ends_quietly_on_sigterm(served: tuple[subprocess
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=20) == 0
     assert process.stderr.read() == ""
+
+
+def test_linear_algebra_has_no_threads_of_its_own(served: tuple[subprocess.Popen, str]) -> None:
+    """With them the workers wait for each other: the lookup of a wide job took five times the processor time."""
+    process, _ = served
+    assert b"numpy" in Path(f"/proc/{process.pid}/maps").read_bytes()
+    assert re.search(r"^Threads:\s+1$", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
 
 
 def failure(*arguments: str) -> str:

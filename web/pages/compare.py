@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -17,13 +17,13 @@ from crosswind.db import queries
 from crosswind.db.details import has_segments
 from crosswind.db.job_list import list_jobs
 from crosswind.db.queries import JobRow
-from crosswind.profile.segments import SegmentTable
 from crosswind.web.arguments import arguments_or_400
 from crosswind.web.comparison_marks import legend_path, picture_of
 from crosswind.web.database import connection
 from crosswind.web.identity import viewer
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.lookup_answer import step_name
+from crosswind.web.memory import remembered
 from crosswind.web.verdict import verdict_of
 
 __all__ = ["NAV", "blueprint"]
@@ -122,26 +122,31 @@ def _runs_like(conn: Connection, like: JobRow) -> list[JobRow]:
 def _compare(conn: Connection, jobs: list[JobRow]) -> _Compared:
     """Compare those that can be."""
     kept: list[JobRow] = []
-    tables: list[SegmentTable] = []
     left_out = []
     cells = 0
     for job in jobs:
         size = queries.count_segment_cells(conn, job.key)
-        table = queries.get_segments(conn, job.key) if cells + size <= MOST_CELLS else None
         if not size:
             left_out.append((job, "it has no segments between global collectives, or they were pruned"))
-        elif table is None:
+        elif cells + size > MOST_CELLS:
             left_out.append((job, "with it there would be too many segments for a page: use crosswind compare"))
         else:
             cells += size
             kept.append(job)
-            tables.append(table)
-    if len(tables) < 2:
+    if len(kept) < 2:
         return _Compared(kept, None, left_out)
+    contents = tuple((job.key, queries.get_digest(conn, job.key)) for job in kept)
     try:
-        return _Compared(kept, compare(tables), left_out)
+        return _Compared(kept, remembered(lambda: _comparison(conn, kept), "comparison", contents), left_out)
     except InputError as error:
         return _Compared([], None, [*left_out, *((job, str(error)) for job in kept)])
+
+
+def _comparison(conn: Connection, jobs: list[JobRow]) -> Comparison:
+    """Of runs that have segments, without what the estimates say of each of them. Raises InputError."""
+    tables = [table for job in jobs if (table := queries.get_segments(conn, job.key)) is not None]
+    found = compare(tables)
+    return replace(found, estimates=tuple(estimate.without_segments() for estimate in found.estimates))
 
 
 def _names(jobs: list[JobRow]) -> list[str]:

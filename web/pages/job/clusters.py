@@ -1,6 +1,7 @@
 """clusters.json: the segments of a job by cluster of like ones: boxes, when they were hit, one histogram.
 
-The segments are judged again as when the job was loaded; a job with too many of them shows the stored table only.
+The segments are judged again as when the job was loaded, once while the answer is remembered; a job with too many of
+them shows the stored table only.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from crosswind.web.arguments import arguments_or_400
 from crosswind.web.cluster_figures import cluster_figures
 from crosswind.web.database import connection
 from crosswind.web.joblookup import job_or_404
+from crosswind.web.memory import remembered
 from crosswind.web.pages.job.arguments import ClusterArguments, blueprint
 
 __all__ = ["MAX_SEGMENTS", "Clusters", "clusters", "read_clusters"]
 
-MAX_SEGMENTS = 400_000  # that are judged for one answer, about a second
+MAX_SEGMENTS = 1_000_000  # that are judged for one answer, about two seconds
 MAX_CELLS = 16 << 20  # segments times ranks that are unpacked for it
 _NO_SEGMENTS = "The run has no segments: its ranks meet nowhere in step, so there is nothing to compare."
 _PRUNED = "The segments of this job are older than the site keeps them; the table is what was found before."
@@ -61,14 +63,20 @@ def read_clusters(conn: Connection, job: JobRow) -> Clusters:
         cells = queries.count_segment_cells(conn, job.key)
         if cells > MAX_CELLS:
             return Clusters((), _too_many(f"{cells} times of ranks in segments"))
-        table = queries.get_segments(conn, job.key)
-        if table is None or not table.n_segments:
-            return Clusters((), _NO_SEGMENTS)
-        if table.n_segments > MAX_SEGMENTS:
-            return Clusters((), _too_many(f"{table.n_segments} segments"))
-        views = cluster_view(table, estimate(table))
+        content = queries.get_digest(conn, job.key)
+        return remembered(lambda: _judged(conn, job), "clusters", job.key, content)
     except (DatabaseError, InputError):
         return Clusters((), _DAMAGED)
+
+
+def _judged(conn: Connection, job: JobRow) -> Clusters:
+    """Raises DatabaseError and InputError for segments that are damaged."""
+    table = queries.get_segments(conn, job.key)
+    if table is None or not table.n_segments:
+        return Clusters((), _NO_SEGMENTS)
+    if table.n_segments > MAX_SEGMENTS:
+        return Clusters((), _too_many(f"{table.n_segments} segments"))
+    views = cluster_view(table, estimate(table))
     return Clusters(views, "" if views else _NOTHING_ALIKE)
 
 
