@@ -233,17 +233,19 @@ class Daemon:
         known.refresh_from = begin + min(round_s / self.settings.live_share, self.settings.longest_pause_s)
 
     def _load_running(self, loader: StepLoader, step: Due, batch: Sequence[Path]) -> None:
-        """Load what is new in these files of a running step, or all of it."""
-        new = self._running_steps.read_on(step.key, batch, step.running)
+        """Load what is new in these files of a step that goes on, or may; or all of it. Where no process runs that is
+        known, it is loaded as a finished one is.
+        """
+        new = self._running_steps.read_on(step.key, batch, step.running) if step.running else None
         ended_ns = self._running_steps.ended_ns(step.key)
-        if new is not None and (not new.files or loader.load_on(new, step.running, ended_ns)):
+        if new is not None and (not new.files or loader.load_on(new, step.running, step.silent, ended_ns)):
             self._running_steps.note(step.key, new.files, step.running)
         else:
             files, _ = read_spools(batch)  # what can't be read now is refused when the step is over
             members = group_by_step(files).get(step.key)
-            if members and loader.load_running(members, step.running):
+            if members and loader.load_running(members, step.running, step.silent):
                 self._running_steps.note(step.key, members, step.running)
-        self._log_loaded(loader.report, "running")
+        self._log_loaded(loader.report, "running" if step.running else "silent")
 
     def _is_lost(self, key: StepKey) -> bool:
         """Whether another collector ended the step while nobody followed it, though nothing of it is new."""

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
 from crosswind.collector.batch import BatchSystem
@@ -23,10 +24,12 @@ from crosswind.profile.lifecycle import SILENT_SLICES, Machine
 from crosswind.profile.peek import START, Peek, peek
 from crosswind.profile.steps import EXHAUSTED
 
-__all__ = ["COPY_QUIET_S", "QUIET_S", "Entry", "Follower", "Quota"]
+__all__ = ["COPY_QUIET_S", "Entry", "Follower", "Life", "Quota", "life_by_silence"]
 
-QUIET_S = 600.0  # after this long without a sign of life a process of another machine counts as dead
+QUIET_S = 600.0  # after this long without a sign of life a process of another machine is silent
+KEPT_S = 7 * 86400.0  # and after this long it counts as dead
 WATCHED_S = 15.0  # but only when we watched it for so long ourselves
+SILENT_LOOK_S = 60.0  # so often a silent file is looked at
 OVER_S = 10.0  # the same, when the batch system says that its job is over
 COPY_QUIET_S = 3600.0  # the agent of its node ships copies of what runs, and the whole file at its end: unless it died
 COPY_OVER_S = 120.0  # so long after the batch system says that the job is over, in case the agent is late
@@ -34,6 +37,23 @@ LOG_QUIET_S = 30.0  # a log of short processes may grow until it was left alone 
 LATE_NS = 100_000_000  # how long behind a boundary the records of the slice are looked for
 LONGEST_NS = 10 * 10**9  # a file is looked at so often at least: its process may end within a slice of a day
 NEVER = 1 << 63
+
+
+class Life(Enum):
+    """Of the process of a file. SILENT: nothing tells whether it is dead, or stopped and will go on writing."""
+
+    RUNS = "runs"
+    SILENT = "silent"
+    GONE = "gone"
+
+
+def life_by_silence(silent_s: float, slice_ns: int) -> Life:
+    """What silence alone tells of a process. It is never taken for dead soon: its file would be moved, or removed while
+    another node has it mapped, and what it counts later would be lost.
+    """
+    if silent_s < max(QUIET_S, SILENT_SLICES * slice_ns / 1e9):
+        return Life.RUNS
+    return Life.SILENT if silent_s < KEPT_S else Life.GONE
 
 
 @dataclass(frozen=True)
@@ -85,27 +105,32 @@ class Follower:
         self._take_in(listed, tracked, now_ns)
 
     def may_run(self, entry: Entry, now_ns: int) -> bool:
+        """Whether the process of a file runs, as far as is known."""
+        return self.life(entry, now_ns) is Life.RUNS
+
+    def life(self, entry: Entry, now_ns: int) -> Life:
         """Whether a process may still write to its file."""
         seen = entry.peek
         if seen is None:
-            return True
+            return Life.RUNS
         if seen.is_log:
-            return now_ns - max(seen.mtime_ns, entry.news_ns) < LOG_QUIET_S * 1e9
+            return _runs(now_ns - max(seen.mtime_ns, entry.news_ns) < LOG_QUIET_S * 1e9)
         if seen.state != State.RUNNING or self.machine.has_rebooted(seen):
-            return False
+            return Life.GONE
         watched_ns = now_ns - max(entry.first_ns, entry.news_ns)
         here = not is_copy(entry.path)
         if here and (entry.alive or self.machine.knows_pid(seen)):
-            return entry.alive
+            return _runs(entry.alive)
         over = self.batch.is_over(seen.job_id, seen.uid) if seen.job_id else None
         if here and self.machine.is_of(seen):  # of a PID namespace that is not seen from here
-            return over is False or watched_ns < SILENT_SLICES * seen.slice_ns
+            return _runs(over is False or watched_ns < SILENT_SLICES * seen.slice_ns)
         if over is not None:
-            return not over or watched_ns < (OVER_S if here else COPY_OVER_S) * 1e9
+            return _runs(not over or watched_ns < (OVER_S if here else COPY_OVER_S) * 1e9)
         if not here:  # each copy is a file of its own; its times are those of another clock
-            return watched_ns < COPY_QUIET_S * 1e9
-        silent_ns = now_ns - max(seen.mtime_ns, entry.news_ns)
-        return silent_ns < QUIET_S * 1e9 or watched_ns < WATCHED_S * 1e9
+            return _runs(watched_ns < COPY_QUIET_S * 1e9)
+        if watched_ns < WATCHED_S * 1e9:
+            return Life.RUNS
+        return life_by_silence((now_ns - max(seen.mtime_ns, entry.news_ns)) / 1e9, seen.slice_ns)
 
     def forget(self, path: Path) -> None:
         """A file was taken away: should one of its name and inode come back, it is new."""
@@ -180,17 +205,23 @@ class Follower:
         entry.peek, entry.uid = seen, seen.owner_uid
         entry.news_ns = now_ns if has_news and before is not None else entry.news_ns
         entry.alive = self.machine.runs(seen)
-        entry.due_ns = _next_due(seen, has_news and entry.alive, now_ns)
+        watched_ns = now_ns - max(entry.first_ns, entry.news_ns)
+        entry.due_ns = _next_due(seen, has_news and entry.alive, watched_ns, now_ns)
         return True
 
 
-def _next_due(seen: Peek, has_news: bool, now_ns: int) -> int:
+def _runs(runs: bool) -> Life:
+    return Life.RUNS if runs else Life.GONE
+
+
+def _next_due(seen: Peek, has_news: bool, watched_ns: int, now_ns: int) -> int:
+    """When to look again. watched_ns: for how long there were no news while we looked."""
     if seen.is_log:
         return 0
     if seen.state != State.RUNNING:
         return NEVER
     if not has_news:
-        return 0
+        return now_ns + int(SILENT_LOOK_S * 1e9) if watched_ns > QUIET_S * 1e9 else 0
     return min((now_ns // seen.slice_ns + 1) * seen.slice_ns + LATE_NS, now_ns + LONGEST_NS)
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from crosswind.collector.agent.load import collect_nodes
 from crosswind.collector.claim import Claims, recover
 from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, checked_evaluation, evaluate_whole
-from crosswind.collector.follow import COPY_QUIET_S, QUIET_S
+from crosswind.collector.follow import COPY_QUIET_S, Life, life_by_silence
 from crosswind.collector.lost import LOST_AFTER_S, end_lost, note_followed
 from crosswind.collector.report import CollectReport
 from crosswind.collector.spool import find_spools, is_copy, remove_unfinished
@@ -68,12 +68,13 @@ def collect_once(
         for number, (key, members) in enumerate(steps.items()):
             if progress:
                 progress(number, len(steps), name_of(key))
-            running = [file.path for file in members if _may_run(file, machine)]
+            lives = {file.path: _life(file, machine) for file in members}
+            running, silent = ([path for path in lives if lives[path] is life] for life in (Life.RUNS, Life.SILENT))
             followed += [key] if running else []
-            if not running:
+            if not running and not silent:
                 look.load_finished([Path(file.path) for file in members])
-            elif include_running:
-                look.load_running(members, running)
+            elif include_running or not running:
+                look.load_running(members, running, silent)
             else:
                 look.report.running.append(name_of(key))
     nodes = collect_nodes(spools, engine, cluster=cluster)
@@ -113,12 +114,14 @@ def load_profile_file(
     return result
 
 
-def _may_run(file: File, machine: Machine) -> bool:
+def _life(file: File, machine: Machine) -> Life:
     """Whether a process may still write to its file: /proc tells on its own machine; elsewhere a sign of life does."""
     if isinstance(file, ShortLog) or file.state != State.RUNNING or machine.has_rebooted(file):
-        return False
+        return Life.GONE
     now_ns = time.time_ns()
     if machine.is_of(file) and not is_copy(file.path):
-        return machine.seems_to_run(file, now_ns)
-    last_ns = max(file.mtime_ns, int(file.slices.end_ns.max(initial=0)))
-    return now_ns - last_ns < (COPY_QUIET_S if is_copy(file.path) else QUIET_S) * 1e9
+        return Life.RUNS if machine.seems_to_run(file, now_ns) else Life.GONE
+    silent_s = (now_ns - max(file.mtime_ns, int(file.slices.end_ns.max(initial=0)))) / 1e9
+    if is_copy(file.path):
+        return Life.RUNS if silent_s < COPY_QUIET_S else Life.GONE
+    return life_by_silence(silent_s, file.slice_ns)

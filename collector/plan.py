@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosswind.collector.follow import Entry, Follower
+from crosswind.collector.follow import Entry, Follower, Life
 from crosswind.profile.steps import StepKey, group_by_step
 
 __all__ = ["Due", "Known", "Limits", "Plan"]
@@ -52,13 +52,14 @@ class Known:
 @dataclass(frozen=True)
 class Due:
     """A step that is to be loaded. batches: its files, those that are loaded together. state: None when they are to be
-    taken. running: which of them are of processes that may still run.
+    taken. running: which of them are of processes that run; silent: of processes of which nobody knows (Life.SILENT).
     """
 
     key: StepKey
     batches: tuple[tuple[Path, ...], ...]
     state: str | None = None
     running: frozenset[str] = frozenset()
+    silent: frozenset[str] = frozenset()
 
     @property
     def spool(self) -> Path:
@@ -83,32 +84,34 @@ class Plan:
         now, due = time.monotonic(), []
         for key, members in steps.items():
             files = sorted((entries[member.path] for member in members), key=lambda entry: entry.path)
-            alive = frozenset(str(e.path) for e in files if followers[e.path.parent].may_run(e, now_ns))
-            if alive:
+            lives = {str(e.path): followers[e.path.parent].life(e, now_ns) for e in files}
+            if Life.RUNS in lives.values():
                 self.running.append(key)
             known = self.known[key]
             if known.not_before > now:
                 continue
-            found = self._due(key, files, alive, now)
+            found = self._due(key, files, lives, now)
             known.due_since = (known.due_since or now) if found else 0.0
             due += [found] if found else []
         return sorted(due, key=lambda d: self.known[d.key].due_since)
 
-    def _due(self, key: StepKey, files: Sequence[Entry], alive: frozenset[str], now: float) -> Due | None:
+    def _due(self, key: StepKey, files: Sequence[Entry], lives: Mapping[str, Life], now: float) -> Due | None:
         """What there is to do for one step. A running one outside any job waits: its name is that of the eldest process
-        in it, which is not known before all are there.
+        in it, which is not known before all are there. One whose processes are silent is loaded, and its files stay.
         """
-        if not alive:
+        alive = frozenset(path for path, life in lives.items() if life is Life.RUNS)
+        silent = frozenset(path for path, life in lives.items() if life is Life.SILENT)
+        if not alive and not silent:
             return Due(key, self._batches(files))
-        if not all(e.peek is not None and e.peek.job_id for e in files):
+        if alive and not all(e.peek is not None and e.peek.job_id for e in files):
             return None
-        ended = [e for e in files if str(e.path) not in alive and e.peek is not None and not e.peek.ranks]
-        if len(ended) >= self.limits.early:
-            return Due(key, self._batches(ended))
-        state, known = _state_of(files), self.known[key]
+        gone = [e for e in files if lives[str(e.path)] is Life.GONE and e.peek is not None and not e.peek.ranks]
+        if len(gone) >= self.limits.early:
+            return Due(key, self._batches(gone))
+        state, known = _state_of(files, silent), self.known[key]
         if known.refresh_from > now or known.state == state:
             return None
-        return Due(key, self._batches(files), state, alive)
+        return Due(key, self._batches(files), state, alive, silent)
 
     def _batches(self, files: Sequence[Entry]) -> tuple[tuple[Path, ...], ...]:
         batches: list[list[Path]] = [[]]
@@ -123,8 +126,8 @@ class Plan:
         return tuple(map(tuple, batches))
 
 
-def _state_of(files: Sequence[Entry]) -> str:
-    """A fingerprint of how far the files of a step have come."""
+def _state_of(files: Sequence[Entry], silent: Collection[str]) -> str:
+    """A fingerprint of how far the files of a step have come, and which are silent."""
     state = hashlib.blake2b(digest_size=16)
     for entry in files:
         seen = entry.peek
@@ -132,4 +135,5 @@ def _state_of(files: Sequence[Entry]) -> str:
             size = seen.size if seen.is_log else 0
             words = (entry.path.name, seen.inode, seen.cursor.chunk, seen.cursor.offset, int(seen.state), size)
             state.update("\0".join(map(str, words)).encode("utf-8", "replace"))
+            state.update(b"\0silent" if str(entry.path) in silent else b"")
     return state.hexdigest()

@@ -73,22 +73,26 @@ class StepLoader:
             else:
                 self.claims.of(read).finish(read, delete=self.delete)
 
-    def load_running(self, members: Sequence[File], running: Collection[str] = ()) -> bool:
-        """Load what a running step has so far, without an estimate; its files are not touched. running: paths of
-        processes that are not seen here but still run. Whether it could be loaded. Raises DatabaseError.
+    def load_running(
+        self, members: Sequence[File], running: Collection[str] = (), silent: Collection[str] = ()
+    ) -> bool:
+        """Load what a step has so far; its files are not touched. Whether it could be loaded. Raises DatabaseError.
+
+        running: paths of processes that are not seen here but still run: while there are any the step gets no estimate.
+        silent: of those that may be dead or go on.
         """
-        why = self._load(members, [], None, running)
+        why = self._load(members, [], None if running else self.evaluate, running, silent)
         if why:
             self.report.refused.append((self._shown(Path(members[0].path)), why[0]))
             self.report.kinds[why[1]] += 1
         return why is None
 
-    def load_on(self, news: News, running: Collection[str], ended_ns: int) -> bool:
+    def load_on(self, news: News, running: Collection[str], silent: Collection[str], ended_ns: int) -> bool:
         """Load what is new in the files of a running step, which were read behind marks; False: the database lacks what
         lies before them, and nothing was done. ended_ns: see merge_files. Raises DatabaseError.
         """
         try:
-            profile = self._merge(news.files, [], running, ended_ns)
+            profile = self._merge(news.files, [], running, silent, ended_ns)
             tail = tail_of(profile, news)
             result = extend_profile(self.engine, tail, summarize=self.summarize, cluster=self.cluster)
         except (FormatError, RefusedProfile, MemoryError, ArithmeticError, LookupError, TypeError, ValueError):
@@ -128,10 +132,11 @@ class StepLoader:
         dropped: list[tuple[str, str]],
         evaluate: Evaluate | None,
         running: Collection[str] = (),
+        silent: Collection[str] = (),
     ) -> tuple[str, str] | None:
         """Merge and load the files of one step; why not, and of which kind that is."""
         try:
-            profile = self._merge(files, dropped, running)
+            profile = self._merge(files, dropped, running, silent)
             found = self._evaluation(profile, evaluate)
             result = load_profile(
                 self.engine, profile, evaluation=found, summarize=self.summarize, cluster=self.cluster
@@ -163,14 +168,19 @@ class StepLoader:
         )
 
     def _merge(
-        self, files: Sequence[File], dropped: list[tuple[str, str]], running: Collection[str], ended_ns: int = 0
+        self,
+        files: Sequence[File],
+        dropped: list[tuple[str, str]],
+        running: Collection[str],
+        silent: Collection[str],
+        ended_ns: int = 0,
     ) -> Profile:
         """The profile of one step. Raises FormatError, also for what the merging did not foresee: the rest has to go
         on.
         """
         try:
-            copies = {file.path for file in files if is_copy(file.path)}
-            profile = merge_files(files, dropped, running=running, unheard=copies, ended_ns=ended_ns)
+            unheard = {file.path for file in files if is_copy(file.path)} | set(silent)
+            profile = merge_files(files, dropped, running=running, unheard=unheard, ended_ns=ended_ns)
         except (ValueError, ArithmeticError, LookupError) as error:
             raise FormatError(files[0].path, f"cannot be merged ({type(error).__name__}: {error})") from error
         origins = ((self._shown(Path(path)), why) for path, why in profile.dropped_files)

@@ -1,13 +1,18 @@
 """A spool directory with files written byte by byte, and an empty database of each kind."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
+from crosswind.collector.daemon import Daemon
+from crosswind.collector.settings import Settings
 from crosswind.db import open_database
 from support.databases import postgresql_server, url
+from support.growing import GrowingSpool
+from support.looks import Clock, own_file
 from support.spools import CLEAN, FIRST, FIRST_SLICE, LAST, SLICE_NS, Slice, SpoolBuilder
 
 EARLY_NS = 1_000_000  # how long before a boundary the processes end
@@ -52,3 +57,19 @@ def write(spool: Path) -> Callable[..., Path]:
         return SpoolBuilder(**defaults | fields).write(directory)
 
     return make
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def daemon(engine: Engine, spool: Path, clock: Clock) -> Daemon:
+    return Daemon([spool], engine, clock_ns=clock, settings=Settings(interval_s=0.01, live_share=1e6))
+
+
+@pytest.fixture
+def grow(spool: Path) -> Callable[..., GrowingSpool]:
+    """A process of this machine that runs: this very one. Job 1001, ten slices ago."""
+    return lambda job_id="1001", **fields: own_file(spool, os.getpid(), job_id, **fields)

@@ -163,7 +163,11 @@ class TestRunning:
         path = write(state=RUNNING, end_ns=0)
         assert collect_once([spool], engine).running == ["1001.0"]
         os.utime(path, (HOUR_AGO, HOUR_AGO))
+        assert [collect_once([spool], engine).loaded[0].changed for _ in range(2)] == [True, False]
+        assert path.exists(), "it may only be stopped"
+        os.utime(path, (HOUR_AGO - 8 * 86400,) * 2)
         assert len(collect_once([spool], engine).loaded) == 1
+        assert not path.exists()
 
     def test_second_program_of_a_step_adds_to_the_first(self, engine, spool, write):
         write(pid=1)

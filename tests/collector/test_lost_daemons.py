@@ -4,19 +4,16 @@ import os
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
 from crosswind.collector.daemon import Daemon
 from crosswind.collector.once import collect_once
 from crosswind.collector.settings import Settings
-from crosswind.db import queries, reading
-from support.growing import CALLS, GrowingSpool
-from support.spools import SLICE_NS, SpoolBuilder
+from support.looks import NOW_SLICE, calls, own_file
+from support.spools import SLICE_NS
 
-METRIC = f"{CALLS}_calls"
-FIRST = time.time_ns() // SLICE_NS - 10
+FIRST = NOW_SLICE - 10
 HOUR = 3600
 
 
@@ -43,9 +40,8 @@ class Nodes:
 
     def state(self):
         """The state of the job and its calls."""
-        with reading(self.engine) as conn:
-            (job,) = queries.list_jobs(conn)[0]
-            return job.state, int(queries.get_frames(conn, job.key, [METRIC])[METRIC].values.sum())
+        ((state, values),) = calls(self.engine).values()
+        return state, sum(values)
 
 
 @pytest.fixture
@@ -66,10 +62,7 @@ def stopped():
 @pytest.fixture
 def file(nodes, stopped):
     """Its spool file, with one slice."""
-    words = Path(f"/proc/{stopped.pid}/stat").read_text().rpartition(")")[2].split()
-    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    who = {"pid": stopped.pid, "start_ticks": int(words[19]), "boot_id": boot_id, "job_id": "1001"}
-    grown = GrowingSpool(nodes.spools[0], SpoolBuilder(start_ns=FIRST * SLICE_NS, **who))
+    grown = own_file(nodes.spools[0], stopped.pid)
     grown.grow(FIRST, 5)
     return grown
 
