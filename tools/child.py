@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["CommandNotRun", "end_like", "run_child"]
 
@@ -25,8 +25,12 @@ class CommandNotRun(Exception):
         self.exit_code = 127 if isinstance(error, FileNotFoundError) else 126
 
 
-def run_child(command: Sequence[str], environment: Mapping[str, str]) -> int:
+def run_child(
+    command: Sequence[str], environment: Mapping[str, str], translate: Callable[[int], int] = lambda number: number
+) -> int:
     """Run `command` to its end and return its wait status (os.wait). Leaves the forwarded signals blocked.
+
+    translate: which signal to pass on in place of one that came.
 
     Raises CommandNotRun when it does not start. A signal of the terminal reaches the child by itself, being in our
     process group; only what a process sent to us is passed on.
@@ -44,7 +48,7 @@ def run_child(command: Sequence[str], environment: Mapping[str, str]) -> int:
             return status
         info = signal.sigwaitinfo(watched)
         if info.si_signo != signal.SIGCHLD and info.si_code <= 0:  # <= 0: from a process, not from the kernel
-            os.kill(pid, info.si_signo)
+            os.kill(pid, translate(info.si_signo))
 
 
 def end_like(status: int) -> int:

@@ -39,6 +39,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
         "experiment_command",
         "Run known programs against each other, and say what that costs.",
     ),
+    "noise": ("crosswind.tools.noise", "noise_command", "Put a known load on one resource."),
     "info": ("crosswind.tools.info", "info_command", "Say what is installed: the library's path, versions."),
     "doctor": ("crosswind.tools.doctor", "doctor_command", "Check what works on this machine."),
     "demo": (

@@ -1,4 +1,4 @@
-"""Where the preloaded libraries are."""
+"""Where the preloaded libraries and the load programs are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from crosswind.tools.errors import CommandError
 
-__all__ = ["NAME", "find_library", "preload"]
+__all__ = ["NAME", "find_library", "load_folder", "preload"]
 
 NAME = "libcrosswind.so"
 # In this order: beside the sources it was built from (editable install), then where packages put it.
@@ -41,6 +41,14 @@ def find_library(name: str = NAME, variable: str = "CROSSWIND_LIBRARY") -> Path:
             return path
     looked = str(candidates[0]) if named else ", ".join(str(path.parent) for path in candidates)
     raise CommandError(f"no {name} in {looked}: build it with `make build`, or set {variable} to its path")
+
+
+def load_folder() -> Path:
+    """Where the load programs are: beside the library. CommandError: not built."""
+    folder = find_library().parent / "load"
+    if not folder.is_dir():
+        raise CommandError(f"no load programs in {folder}: build them with `make build` (it needs an MPI)")
+    return folder
 
 
 def preload(library: Path, before: str | None) -> str:

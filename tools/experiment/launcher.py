@@ -17,7 +17,7 @@ from crosswind.profile.store import write_profile
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment.description import Program, fill_in
 from crosswind.tools.experiment.records import ProgramRecord, Role
-from crosswind.tools.library import find_library
+from crosswind.tools.library import load_folder
 
 __all__ = [
     "LaunchError",
@@ -90,14 +90,6 @@ class Launcher(Protocol):
 def job_name(folder: Path, role: Role) -> str:
     """What names a program of a run, unique in the experiment, 63 bytes at most."""
     return f"{folder.name}-{role}"
-
-
-def load_folder() -> Path:
-    """Where the load programs are: beside the library. CommandError: not built."""
-    folder = find_library().parent / "load"
-    if not folder.is_dir():
-        raise CommandError(f"no load programs in {folder}: build them with `make build` (it needs an MPI)")
-    return folder
 
 
 def fresh_scratch(base: Path, folder: Path, role: Role) -> Path:

@@ -17,6 +17,7 @@
 
 enum pattern { OPEN_CLOSE, SEEK, AGGREGATE };
 enum files { NEW, SAME };
+enum { STEP_NS = 10000000 };
 
 static const char *const pattern_words[] = {"open-write-close", "write-seek", "aggregate-write", NULL};
 static const char *const api_words[] = {"posix", "mpiio", "collective", NULL};
@@ -74,6 +75,7 @@ static struct {
     void *data;
     const char *folder;
     uint64_t offset, base; /* of the next chunk; where the rank's part of a shared file begins */
+    uint64_t moved;        /* bytes of the present chunk */
     uint64_t opened;       /* files opened for open-write-close so far */
     int removes;           /* this rank removes old files */
 } my;
@@ -103,16 +105,10 @@ static int open_file(uint64_t number, int writes)
     return access_open(&my.file, path, writes);
 }
 
-/* A chunk at an offset of the rank's part. */
-static int transfer(uint64_t offset, int writes)
+static int move(uint64_t offset, uint64_t size, int writes)
 {
-    const uint64_t piece = chunk / pieces;
-    if (access_seek(&my.file, my.base + offset))
-        return -1;
-    for (char *at = my.data; at < (char *)my.data + chunk; at += piece)
-        if (writes ? access_write(&my.file, at, piece) : access_read(&my.file, at, piece))
-            return -1;
-    return 0;
+    char *at = (char *)my.data + offset;
+    return writes ? access_write(&my.file, at, size) : access_read(&my.file, at, size);
 }
 
 /* Write what is to be read, and get it out of memory. */
@@ -121,7 +117,7 @@ static int fill_files(void)
     for (uint64_t number = 0; number < (has_many_files() ? keep : 1); number++) {
         int failed = open_file(number, 1);
         for (uint64_t at = 0; !failed && at < part_size(); at += chunk)
-            failed = transfer(at, 1);
+            failed = access_seek(&my.file, my.base + at) || move(0, chunk, 1);
         if (failed || access_flush(&my.file) || access_close(&my.file))
             return -1;
     }
@@ -164,24 +160,46 @@ static int open_next(void)
     return remove_old(number) || open_file(reads ? number % keep : number, !reads);
 }
 
+static int begin_chunk(void)
+{
+    if (pattern == OPEN_CLOSE && open_next())
+        return -1;
+    if (reads && flush && access_forget(&my.file))
+        return -1;
+    return access_seek(&my.file, my.base + my.offset);
+}
+
+static int end_chunk(void)
+{
+    if (!reads && flush && access_flush(&my.file))
+        return -1;
+    if (pattern == OPEN_CLOSE)
+        return access_close(&my.file);
+    if (pattern == SEEK)
+        return access_seek(&my.file, my.base);
+    my.offset = (my.offset + chunk) % part_size();
+    return 0;
+}
+
+/* A chunk, or those of its pieces that a short time is enough for. Ranks that work together do as many. */
 static uint64_t work(struct load_run *run)
 {
-    (void)run;
-    if (pattern == OPEN_CLOSE && open_next())
+    const uint64_t size = chunk / pieces, from = my.moved;
+    const int64_t until = run->meets ? INT64_MAX : load_now_ns() + STEP_NS;
+    if (my.moved == 0 && begin_chunk())
         return LOAD_FAILED;
-    if (reads && flush && access_forget(&my.file))
-        return LOAD_FAILED;
-    if (transfer(my.offset, !reads))
-        return LOAD_FAILED;
-    if (!reads && flush && access_flush(&my.file))
-        return LOAD_FAILED;
-    if (pattern == OPEN_CLOSE && access_close(&my.file))
-        return LOAD_FAILED;
-    if (pattern == SEEK && access_seek(&my.file, my.base))
-        return LOAD_FAILED;
-    if (pattern == AGGREGATE)
-        my.offset = (my.offset + chunk) % part_size();
-    return chunk;
+    do {
+        if (move(my.moved, size, !reads))
+            return LOAD_FAILED;
+        my.moved += size;
+    } while (my.moved < chunk && load_now_ns() < until);
+    const uint64_t done = my.moved - from;
+    if (my.moved == chunk) {
+        my.moved = 0;
+        if (end_chunk())
+            return LOAD_FAILED;
+    }
+    return done;
 }
 
 static void end(struct load_run *run)

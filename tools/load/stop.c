@@ -28,7 +28,7 @@ static void give_up(int number)
 
 void load_stop_watch(double seconds)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     const struct sigaction action = {.sa_handler = remember, .sa_flags = SA_RESTART};
     const struct sigaction last = {.sa_handler = give_up};
     for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {

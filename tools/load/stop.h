@@ -2,9 +2,10 @@
 #ifndef LOAD_STOP_H
 #define LOAD_STOP_H
 
-/* From now on SIGINT, SIGTERM and SIGHUP are remembered, unless whoever started the program has them ignored. The
-   process gives up, with a line on stderr, some minutes after `seconds`, or a minute after a signal: its peers may be
-   gone, and MPI would wait for them forever. */
+/* From now on SIGINT, SIGTERM, SIGHUP and SIGUSR1 are remembered, unless whoever started the program has them ignored.
+   (Open MPI's mpirun passes SIGUSR1 on; after the others it kills the ranks a second later.) The process gives up, with
+   a line on stderr, some minutes after `seconds`, or a minute after a signal: its peers may be gone, and MPI would wait
+   for them forever. */
 void load_stop_watch(double seconds);
 /* A signal has come. */
 int load_stop_asked(void);
