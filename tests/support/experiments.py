@@ -152,7 +152,7 @@ def periodic(directory: Path, repetitions: int = 3, **of_probe: object) -> Made:
     for i in range(repetitions):
         made.run(i, Work("writer", [1e8 + 1e6 * i] * 30, **of_probe))
         made.run(i, Work("noise", [8e7] * 40, phases_s=phases(40), ended="time"))
-        signal = Work("noise", [8e7] * 40, phases_s=phases(40), ended="signal")
+        signal = Work("noise", [8e7] * 40, phases_s=phases(40), ended="stopped")
         made.run(i, Work("writer", dents(40, seed=i), **of_probe), signal)
     return made
 

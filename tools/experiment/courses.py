@@ -76,9 +76,9 @@ class _OverTime:
 
     @property
     def is_periodic(self) -> bool:
-        """Whether the signal was both active and silent while the probe worked."""
-        active = self.active[~np.isnan(self.rate)]
-        return bool((active > 0).any() and (active < 1).any())
+        """Whether the signal was active several times while the probe worked, and silent in between."""
+        phases = [begin for begin, end in self.phases_ns if begin < self.end_ns and end > self.begin_ns]
+        return len(phases) > 1 and bool((self.active[~np.isnan(self.rate)] < 1).any())
 
 
 def phases_of(directory: Path, together: Sequence[Beside], seed: int) -> PhaseResult | None:
@@ -151,8 +151,8 @@ def _work_of(profiles: Sequence[Profile], shown: Shown | None) -> _Work | None:
         return None
     if shown is not None:
         return next(work for work in (*_WORK, _CPU) if work.what == shown.what)
-    spent = [sum(_sum(profile, work.time).sum() for profile in profiles) for work in _WORK]
-    there = sum(int(profile.covered_ns.sum()) for profile in profiles)
+    spent = [sum(int(_sum(profile, work.time)[:, 1:-1].sum()) for profile in profiles) for work in _WORK]
+    there = sum(int(profile.covered_ns[:, 1:-1].sum()) for profile in profiles)  # without their start and end
     most = int(np.argmax(spent))
     return _WORK[most] if spent[most] > LEAST_SHARE * there else _CPU
 

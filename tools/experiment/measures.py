@@ -39,7 +39,7 @@ class LoadReport(BaseModel):
 
     start_ns: Nanoseconds
     end_ns: Nanoseconds
-    ended: Literal["time", "volume", "signal", "error"]
+    ended: Literal["time", "volume", "stopped", "error"]
     unit: str = Field(max_length=20)
     total: Amount
     active_ns: list[tuple[Nanoseconds, Nanoseconds]] = Field(max_length=100_000)

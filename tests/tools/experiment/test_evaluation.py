@@ -98,7 +98,7 @@ def test_the_lookup_names_the_noise(tmp_path):
     made = Made(tmp_path, PERIODIC.format(repetitions=1))
     made.run(0, Work("writer", [1e8] * 96))
     at_work = [8e7 * (t % 24 < 12) for t in range(120)]
-    noise = Work("noise", at_work, phases_s=phases(120, 12, 12), ended="signal")
+    noise = Work("noise", at_work, phases_s=phases(120, 12, 12), ended="stopped")
     made.run(0, Work("writer", dents(120, 12, 12)), noise)
     made.close()
     found = pair_of(evaluate(tmp_path), "writer", "noise").lookup
@@ -129,7 +129,7 @@ def test_half_finished(tmp_path):
 
 def test_only_pairs_and_none_alone(tmp_path):
     made = Made(tmp_path, PERIODIC.format(repetitions=1))
-    made.run(0, Work("writer", dents(40)), Work("noise", [1e8] * 40, phases_s=phases(40), ended="signal"))
+    made.run(0, Work("writer", dents(40)), Work("noise", [1e8] * 40, phases_s=phases(40), ended="stopped"))
     made.close()
     pair = pair_of(evaluate(tmp_path), "writer", "noise")
     assert pair.why == "no run of writer alone has a measure"
