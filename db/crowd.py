@@ -12,6 +12,7 @@ from sqlalchemy import Connection, not_, or_, select
 
 from crosswind.db import resources, schema
 from crosswind.db.names import batches
+from crosswind.db.one_of import one_of
 from crosswind.db.scope import JobScope
 
 __all__ = ["Crowd", "Run", "count_filling", "crowd_of", "crowd_outside", "crowds_on_each"]
@@ -175,7 +176,7 @@ def _others(
         .join(schema.job_resource, used.resource_id == r.id)
         .join(schema.job, j.key == used.job_key)
         .where(
-            or_(r.name.in_(names), *(r.name.startswith(f"{kind}@", autoescape=True) for kind in kinds)),
+            or_(one_of(r.name, names), *(r.name.startswith(f"{kind}@", autoescape=True) for kind in kinds)),
             j.start_ns < end_ns,
             j.start_ns >= begin_ns - longest,  # so that an index on the begin finds them
             j.end_ns > begin_ns,

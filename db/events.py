@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from crosswind.db import schema
 from crosswind.db.connection import one_writer, reading, writing
 from crosswind.db.errors import DatabaseError
+from crosswind.db.one_of import one_of
 
 __all__ = [
     "EVENT_KINDS", "Event", "StoredEvent", "event_by_id", "events_between", "note_boot", "remove_event",
@@ -91,7 +92,7 @@ def events_between(
     if cluster is not None:
         conditions.append(e.cluster == cluster)
     if places is not None:
-        conditions.append(e.place.in_({"", *places}))
+        conditions.append(one_of(e.place, {"", *places}))
     columns = [e[name] for name in Event.__dataclass_fields__]
     query = select(*columns).where(*conditions).order_by(e.start_ns, e.kind, e.place)
     return [Event(**row._asdict()) for row in conn.execute(query)]

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, func, select
 from crosswind.db import codec
 from crosswind.db.limits import MAX_INT, MAX_SLICES
 from crosswind.db.names import batches
+from crosswind.db.one_of import one_of
 from crosswind.db.partitions import Partition
 from crosswind.db.schema import BLOCK, GAP, metric, node, node_frame
 
@@ -59,14 +60,14 @@ def list_nodes(conn: Connection, *, serves: str | None = None) -> list[NodeRow]:
 
 def nodes_named(conn: Connection, cluster: str, names: Collection[str]) -> list[NodeRow]:
     """The watched nodes of a cluster among those of these names, by name."""
-    query = select(*_NODE_COLUMNS).where(node.c.cluster == cluster, node.c.name.in_(list(names)))
+    query = select(*_NODE_COLUMNS).where(node.c.cluster == cluster, one_of(node.c.name, names))
     return [NodeRow(*row) for row in conn.execute(query.order_by(node.c.name, node.c.key))]
 
 
 def node_slice_lengths(conn: Connection, node_keys: Collection[int], start_ns: int, end_ns: int) -> list[int]:
     """The lengths of the slices in which these nodes were watched between two times, in ns, the shortest first."""
     f = node_frame.c
-    inside = (f.node_key.in_(node_keys), f.start_ns < end_ns, f.start_ns + BLOCK * f.slice_ns > start_ns)
+    inside = (one_of(f.node_key, node_keys), f.start_ns < end_ns, f.start_ns + BLOCK * f.slice_ns > start_ns)
     return list(conn.execute(select(f.slice_ns).where(*inside).distinct().order_by(f.slice_ns)).scalars())
 
 

@@ -19,6 +19,7 @@ from crosswind.db.frames import Grid, frame_blobs, get_covered, get_frames, get_
 from crosswind.db.job_list import ORDERS, list_jobs
 from crosswind.db.job_rows import JOB_COLUMNS, JobRow, job_row
 from crosswind.db.limits import MAX_INT, MAX_SLICES
+from crosswind.db.one_of import one_of
 from crosswind.db.rows import Frame
 from crosswind.db.scope import JobScope
 from crosswind.profile.model import Column, Process, Profile
@@ -296,7 +297,7 @@ def _blocks_between(
         .join(m, m.c.id == b.c.metric_id)
         .join(r, r.c.id == b.c.resource_id)
         .where(
-            r.c.name.in_({name for name, _ in pairs}),
+            one_of(r.c.name, {name for name, _ in pairs}),
             m.c.name.in_({metric for _, metric in pairs}),
             b.c.start_ns > start_ns - schema.BLOCK * longest,  # for the index; one job with long slices makes it wide
             b.c.start_ns + schema.BLOCK * b.c.slice_ns > start_ns,
@@ -339,7 +340,7 @@ def locked_blocks(conn: Connection, keys: Sequence[BlockKey]) -> dict[BlockKey, 
     """
     b = schema.background.c
     columns = (b.resource_id, b.metric_id, b.start_ns, b.slice_ns)
-    here = [column.in_({key[i] for key in keys}) for i, column in enumerate(columns)]
+    here = [one_of(column, {key[i] for key in keys}) for i, column in enumerate(columns)]
     query = select(*columns, b.data).where(*here).order_by(*columns).with_for_update()
     wanted = set(keys)
     return {key: row.data for row in conn.execute(query) if (key := BlockKey(*row[:4])) in wanted}
@@ -348,7 +349,7 @@ def locked_blocks(conn: Connection, keys: Sequence[BlockKey]) -> dict[BlockKey, 
 def metric_ids(conn: Connection, columns: Collection[Column]) -> dict[Column, int]:
     """For loading: the ids of these metrics, as far as the database knows them."""
     m = schema.metric
-    rows_ = conn.execute(select(m).where(m.c.name.in_([c.name for c in columns])))
+    rows_ = conn.execute(select(m).where(one_of(m.c.name, [c.name for c in columns])))
     known = {Column(row.column_id, row.name, row.unit, row.kind): row.id for row in rows_}
     return {c: known[c] for c in columns if c in known}
 
@@ -363,7 +364,7 @@ def metric_ids_of_job(conn: Connection, job_key: int) -> dict[str, int]:
 def resource_ids(conn: Connection, names: Collection[str]) -> dict[str, int]:
     """For loading: the ids of these resources, as far as the database knows them."""
     r = schema.resource
-    return {row.name: row.id for row in conn.execute(select(r).where(r.c.name.in_(names)))}
+    return {row.name: row.id for row in conn.execute(select(r).where(one_of(r.c.name, names)))}
 
 
 def _process_rows(conn: Connection, job_key: int) -> Sequence[Mapping[str, Any]]:
