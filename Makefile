@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi test-kill test-web lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-compare accuracy-lookup fuzz stress test-cluster cluster-up cluster-down generate clean
+.PHONY: help setup build demo test test-abi test-kill test-web lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-compare accuracy-lookup fuzz stress test-cluster cluster-up cluster-down experiments-docs generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -99,6 +99,9 @@ stress: build ## threads, forks, signals and I/O under the library, exactly coun
 
 test-kill: setup ## kill collectors a few hundred times while jobs run (KILLS=300), on both databases
 	@CROSSWIND_KILLS=$(or $(KILLS),300) $(PYTHON) -m pytest -q -s tests/collector/test_kill.py
+
+experiments-docs: setup ## tables and pictures of docs/experiments.md from results (RESULTS="experiment-fig-2.7 ..."; without: from those kept)
+	@cd tests && ../$(PYTHON) -m experiments $(abspath $(RESULTS))
 
 generate: setup ## make the generated files anew from the metric tables
 	@$(PYTHON) libprofiler/spec/generate.py --python libprofiler/python/metrics.py --docs docs/metrics.md

@@ -12,7 +12,7 @@ from accuracy.real.calibration import amount_for, clean_run
 from accuracy.real.evaluation import evaluate
 from accuracy.real.execution import LOG, PROFILE, RunFailed, execute
 from accuracy.real.injection import COLLECTIVES, Clean, Injection, plan_injection
-from accuracy.real.page import BEGIN, DATA, END, PAGE, measured_part, section_text, write_section
+from accuracy.real.page import DATA, MARKS, PAGE, measured_part, section_text, write_section
 from accuracy.real.programs import CG_ITERATIONS, PROGRAMS
 from accuracy.real.results import Results
 from accuracy.real.schedule import LEVELS, Run, study_runs, verdict_runs
@@ -242,7 +242,7 @@ def test_the_page_is_made_of_the_results(tmp_path):
         results.add_run(made_up(run, run.key, estimated=99.0))
         results.add_run(made_up(run, run.key))
     (tmp_path / "docs").mkdir()
-    (tmp_path / PAGE).write_text(f"before\n{BEGIN}old\n{END}after\n")
+    (tmp_path / PAGE).write_text(f"before\n{MARKS.begin}\nold\n{MARKS.end}\nafter\n")
     write_section(results, tmp_path)
     page = (tmp_path / PAGE).read_text()
     assert page.startswith("before\n")

@@ -37,17 +37,20 @@ STYLE: dict[Any, Any] = {
 WIDTH = 7.4  # inches
 MATRIX_WORDS = "Degradation of each probe beside each signal; lines: 95 % interval of the median, dots: runs"
 MAX_PAIRS = 40  # of one picture
+METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {"Software": None}}  # as files: no time in them
 
 Picture = tuple[str, str]  # the name of its files without an end, what it shows in words
 
 
-def draw(results: Results, directory: Path, *, prefix: str = "") -> list[Picture]:
+def draw(
+    results: Results, directory: Path, *, prefix: str = "", ends: Sequence[str] = tuple(METADATA)
+) -> list[Picture]:
     """Draw all there is to see of the results into directory as NAME.svg and NAME.png. Raises OSError."""
     drawn = []
     with mpl.rc_context(STYLE):
         for (name, words), figure in _figures(results):
-            for end, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-                figure.savefig(directory / f"{prefix}{name}.{end}", metadata=metadata)
+            for end in ends:
+                figure.savefig(directory / f"{prefix}{name}.{end}", metadata=METADATA[end])
             drawn.append((f"{prefix}{name}", words))
     return drawn
 

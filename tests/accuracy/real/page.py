@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -25,14 +24,15 @@ from accuracy.real.summary import (
     verdicts,
 )  # fmt: skip
 
+from support.marked import Marks
+
 __all__ = ["DATA", "PAGE", "measured_part", "section_text", "write_section"]
 
 PAGE = Path("docs/estimator.md")
 DATA = Path("docs/data/accuracy-real.jsonl")
 ESTIMATES_FIGURE = Path("img/accuracy-real-estimates.svg")
 ACCURACY_FIGURE = Path("img/accuracy-real-by-share.svg")
-BEGIN = "<!-- begin: made by `make accuracy-docs` -->\n"
-END = "<!-- end: made by `make accuracy-docs` -->\n"
+MARKS = Marks("<!-- begin: made by `make accuracy-docs` -->", "<!-- end: made by `make accuracy-docs` -->")
 
 
 def write_section(results: Results, root: Path) -> None:
@@ -50,18 +50,12 @@ def write_section(results: Results, root: Path) -> None:
         results.write_to(root / DATA)
     draw_estimates(study, page.parent / ESTIMATES_FIGURE)
     draw_accuracy(study, page.parent / ACCURACY_FIGURE)
-    page.write_text(re.sub(_MARKED, lambda _: BEGIN + section_text(results) + END, text))
-
-
-_MARKED = re.compile(re.escape(BEGIN) + r"(.*?)" + re.escape(END), re.DOTALL)
+    page.write_text(MARKS.with_part(text, section_text(results)))
 
 
 def measured_part(page: str) -> str:
     """What stands between the page's marks. ValueError: it has none."""
-    found = _MARKED.search(page)
-    if not found:
-        raise ValueError(f"{PAGE} has no line {BEGIN.strip()}")
-    return found[1]
+    return MARKS.part(page)
 
 
 def section_text(results: Results) -> str:
