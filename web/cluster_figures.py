@@ -69,7 +69,8 @@ def _boxes(views: Sequence[ClusterView], chosen: int, colours: Theme, left: int)
         "meta": {"cluster": -1},
     }
     axis: dict[str, Any] = _axis(colours, f"duration of a segment, {unit.label}")
-    axis |= _log_axis(_in(low, unit), _in(high, unit)) if low > 0 and high > 5 * low else {"rangemode": "tozero"}
+    if low > 0 and high > 5 * low:
+        axis |= _log_axis(_in(low, unit), _in(high, unit))
     layout = _layout(colours, left, _BOX_PX * len(views) + 60) | {
         "xaxis": axis,
         "yaxis": {"autorange": "reversed", "type": "category", "fixedrange": True, "tickfont": {"size": 11}},

@@ -15,8 +15,8 @@ from crosswind.web.jobdata import Background, SeriesBands
 from crosswind.web.resource_words import kind_words
 
 __all__ = [
-    "MAIN_KINDS", "PANEL_TITLES", "background_plots", "job_plots", "lost_plot", "quiet_resources", "resource_lines",
-    "series_shown", "withheld_resources",
+    "MAIN_KINDS", "PANEL_TITLES", "background_plots", "how_counted", "job_plots", "lost_plot", "quiet_resources",
+    "resource_lines", "series_shown", "withheld_resources",
 ]  # fmt: skip
 
 _BRIEFS = {metric.name: metric.brief for metric in METRICS}
@@ -128,7 +128,7 @@ def job_plots(
             ]
             title = PANEL_TITLES[panel] + (", per process" if spread else "")
             summed = _SPREAD if spread else _SHARE if same[0].reduction is Reduction.SHARE else _TOTAL
-            plots.append(Plot(panel, title, unit, tuple(lines), "job", (summed, *_how(same))))
+            plots.append(Plot(panel, title, unit, tuple(lines), "job", (summed, *how_counted(same))))
     return plots
 
 
@@ -146,7 +146,7 @@ def background_plots(backgrounds: Iterable[Background], slice_ns: int, *, every:
             title = f"All other jobs: {_place(background)}"
             if len(_KIND_PANELS[background.kind]) > 1:
                 title += f" – {PANEL_TITLES[panel]}"
-            how = (_OTHERS, *_withheld(background), *_how([series for series, _, _ in rows]))
+            how = (_OTHERS, *_withheld(background), *how_counted([series for series, _, _ in rows]))
             plots.append(
                 Plot(
                     f"{background.kind}/{panel}",
@@ -260,6 +260,6 @@ def _place(background: Background) -> str:
     return kind_words(background.kind, [place for name in background.names if (place := name.partition("@")[2])])
 
 
-def _how(members: Sequence[Series]) -> tuple[tuple[str, str], ...]:
+def how_counted(members: Sequence[Series]) -> tuple[tuple[str, str], ...]:
     """Each metric behind the lines, with what the metric table says of it."""
     return tuple((name, _BRIEFS[name]) for name in dict.fromkeys(m for series in members for m in series.metrics))

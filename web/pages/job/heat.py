@@ -24,6 +24,7 @@ from crosswind.web.hits import shading
 from crosswind.web.jobdata import JobFrames, parts_of, read_frames, read_loss
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.pages.job.arguments import HeatArguments, blueprint, window_of
+from crosswind.web.plots import how_counted
 
 __all__ = [
     "CELLS", "MAX_COLUMNS", "MAX_ROWS", "Asked", "Grid", "binned", "heat", "metrics_of_job", "read_grid",
@@ -39,6 +40,8 @@ _TOO_LARGE = (
     "The job has too many processes and slices to be drawn at once. Zoom in on the plots over time first: the zoom "
     "stays when you come back."
 )
+_OF_PROCESSES = "one process in one slice, over the time that it was covered; a gap where it was not there"
+_OF_NODES = "the processes of one node together, in one slice"
 _NOTHING = "No series of this job was ever above zero."
 
 
@@ -216,6 +219,7 @@ def _document(conn: Connection, job: JobRow, series: Series, grid: Grid, window:
         "n_slices": window.stop - window.start,
         "whole": [job.first_slice * job.slice_ns / 1e6, (job.first_slice + job.n_slices) * job.slice_ns / 1e6],
         "hits": [hit.to_json() for hit in hits],
+        "how": [("cell", _OF_NODES if grid.processes[:1] == [-1] else _OF_PROCESSES), *how_counted([series])],
         "notes": list(_notes(height, width, cells)),
     }
 

@@ -115,7 +115,8 @@ def _notes(job: JobRow, plots: list[Plot], backgrounds: list[Background], every:
     if not any(plot.group == "job" and plot.name != "lost" for plot in plots):
         yield "None of the measured series of this job was ever above zero."
     if job.n_slices < 5:
-        yield f"The job lasted {job.n_slices} slices of {job.slice_ns / 1e9:g} s: too few to see a course."
+        slices = "1 slice" if job.n_slices == 1 else f"{job.n_slices} slices"
+        yield f"The job lasted {slices} of {job.slice_ns / 1e9:g} s: too few to see a course."
     if why_not:
         yield f"Nothing is shaded. {why_not}"
     if any(background.withheld.any() for background in backgrounds):

@@ -9,6 +9,15 @@ export function element(tag, className, ...children) {
   return made;
 }
 
+/** What has to be said of a drawing: below it as a list; in the place of one that is empty as a sentence. */
+export function showNotes(notes, empty = null) {
+  document.querySelector("[data-notes]").replaceChildren(...(empty ? [] : notes.map((text) => element("li", "", text))));
+  if (empty) {
+    empty.replaceChildren(element("p", "loading", notes.join(" ") || "There is nothing to draw here."));
+    empty.dataset.state = "empty";
+  }
+}
+
 /** plot: of the figure's `plots`. toggle(traces, shown): hides or shows lines. files: {CSV: address, JSON: address}. */
 export function heading(plot, toggle, files) {
   const made = element("div", `heading heading-${plot.group}`);
@@ -19,7 +28,8 @@ export function heading(plot, toggle, files) {
   return made;
 }
 
-function how(plot, files) {
+/** A question mark that opens: how the numbers were measured, and where they are. plot: title, how: [[name, meaning]]. */
+export function how(plot, files) {
   const summary = element("summary", "", "?");
   summary.setAttribute("aria-label", `How "${plot.title}" was measured, and its numbers`);
   summary.title = "How it was measured, and its numbers";

@@ -1,7 +1,7 @@
 // Plots stacked over one time axis: one figure of the server, one crosshair, one zoom, finer data where one zooms in.
 import { Crosshair, momentAt } from "./crosshair.js";
 import { milliseconds } from "./formats.js";
-import { element, heading } from "./headings.js";
+import { element, heading, showNotes } from "./headings.js";
 import { toTheEdges } from "./steps.js";
 import { PLOTLY, onChange, size, theme, touches } from "./theme.js";
 import { Zoom } from "./zoom.js";
@@ -31,10 +31,8 @@ export class Stack {
       return; // the reader has moved on
     }
     this.figure = figure;
-    this.showNotes();
+    showNotes(figure.notes, figure.plots.length === 0 ? this.holder : null);
     if (figure.plots.length === 0) {
-      this.say("There is nothing to draw here.");
-      this.holder.dataset.state = "empty";
       this.hooks.drawn?.(this);
       return;
     }
@@ -162,10 +160,6 @@ export class Stack {
 
   say(text) {
     this.holder.replaceChildren(element("p", "loading", text));
-  }
-
-  showNotes() {
-    document.querySelector("[data-notes]").replaceChildren(...this.figure.notes.map((text) => element("li", "", text)));
   }
 }
 

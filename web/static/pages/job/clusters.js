@@ -1,12 +1,19 @@
 // The segments: a box for each cluster, when their members were hit, the histogram of the chosen one.
 import { parameter, setParameters } from "../../plots/address.js";
-import { element } from "../../plots/headings.js";
+import { element, how, showNotes } from "../../plots/headings.js";
 import { PLOTLY, onChange, size, theme } from "../../plots/theme.js";
 
 const TITLES = {
   boxes: "How long they last: whiskers hold 98 %, the box half of the segments; the bar is the threshold",
   timeline: "When they were hit, and what each lost",
   histogram: "All segments of the chosen cluster",
+};
+const SEGMENT = ["segment", "from one collective of all ranks to the next; as long as its slowest rank took. Merged short ones count as one of their mean."];
+const THRESHOLD = ["threshold", "above it a segment is called hit: what its like, after their own work, take and vary by. Where each member has one of its own, their median is drawn."];
+const HOW = {
+  boxes: [SEGMENT, ["cluster", "segments that did the same work, by their counters; those with the most time are drawn"], THRESHOLD],
+  timeline: [["mark", "a hit segment at its begin; of very many those that lost most"], ["lost", "its duration less what it should have taken"]],
+  histogram: [SEGMENT, THRESHOLD],
 };
 const holder = document.getElementById("clusters");
 let names = [];
@@ -21,10 +28,8 @@ async function load() {
     throw new Error(`the server answered ${answer.status}`);
   }
   const found = await answer.json();
-  document.querySelector("[data-notes]").replaceChildren(...found.notes.map((text) => element("li", "", text)));
+  showNotes(found.notes, found.clusters ? null : holder);
   if (!found.clusters) {
-    holder.replaceChildren(element("p", "loading", "There is nothing to draw here."));
-    holder.dataset.state = "empty";
     return;
   }
   names = found.clusters.map(({ closed_by: call }, i) => `cluster ${i + 1}${call ? `: ${call}` : ""}`);
@@ -35,7 +40,7 @@ async function load() {
     if (name === "histogram" && names.length > 1) {
       head.append(chooser(found.chosen));
     }
-    head.append(files(name, found.chosen));
+    head.append(element("span", "export", how({ title, how: HOW[name] }, files(name, found.chosen))));
     const part = element("figure", `cluster-${name}`, head, drawing);
     part.setAttribute("aria-label", title);
     return [part, drawing, found.figures[name]];
@@ -48,15 +53,11 @@ async function load() {
   holder.dataset.state = "drawn";
 }
 
-/** The numbers of a figure: its own as CSV, those of all figures as JSON. */
-function files(part, cluster) {
-  const link = (label, address, query) => {
-    const made = element("a", "", label);
-    made.href = `${address}?${new URLSearchParams(query)}`;
-    return made;
-  };
-  return element("span", "export", link("CSV", holder.dataset.csv, { part, cluster }), " ", link("JSON", holder.dataset.clusters, { cluster }));
-}
+/** Where the numbers of a figure are: its own as CSV, those of all figures as JSON. */
+const files = (part, cluster) => ({
+  CSV: `${holder.dataset.csv}?${new URLSearchParams({ part, cluster })}`,
+  JSON: `${holder.dataset.clusters}?${new URLSearchParams({ cluster })}`,
+});
 
 function chooser(chosen) {
   const select = element("select", "", ...names.map((name, i) => new Option(name, i, false, i === chosen)));

@@ -1,7 +1,7 @@
 // Process or node by slice as an image: point to read a cell, drag to zoom both ways, Enter or click for the process alone.
 import { keepInLinks, parameter, setParameters } from "../../plots/address.js";
 import { interval, milliseconds, reading, slices } from "../../plots/formats.js";
-import { element } from "../../plots/headings.js";
+import { element, how, showNotes } from "../../plots/headings.js";
 import { HEAT, PLOTLY, colour, onChange, size, touches } from "../../plots/theme.js";
 import { Zoom } from "../../plots/zoom.js";
 
@@ -52,15 +52,12 @@ async function load() {
     return;
   }
   map = fresh;
-  document.querySelector("[data-notes]").replaceChildren(...map.notes.map((text) => element("li", "", text)));
-  for (const link of document.querySelectorAll("[data-heat-file]")) {
-    link.search = address().search;
-  }
+  showNotes(map.notes, map.z.length === 0 ? holder : null);
   if (map.z.length === 0) {
-    holder.replaceChildren(element("p", "loading", "There is nothing to draw here."));
-    holder.dataset.state = "empty";
     return;
   }
+  const { href, search } = address();
+  document.querySelector("[data-how]").replaceChildren(how(map, { CSV: `${holder.dataset.csv}${search}`, JSON: href }));
   zoom ??= new Zoom(map.whole, later);
   zoom.grow(map.whole);
   await draw();
@@ -84,6 +81,7 @@ async function draw() {
     dx: step,
     y0: map.first_row + (map.rows_per_cell - 1) / 2,
     dy: map.rows_per_cell,
+    ...limits(),
     colorscale: HEAT.map((shade, i) => [i / (HEAT.length - 1), shade]),
     hoverinfo: "none",
     zsmooth: false,
@@ -114,13 +112,24 @@ async function draw() {
   holder.dataset.cells = `${map.z.length}x${map.z[0].length}`;
 }
 
-/** What the shades stand for, from the smallest to the largest cell. */
-function writeScale() {
+/** The smallest and the largest cell; from zero where all are alike. */
+function range() {
   const values = map.z.flat().filter((value) => value !== null);
   const [low, high] = values.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, -Infinity]);
+  return [low === high ? Math.min(low, 0) : low, high];
+}
+
+function limits() {
+  const [zmin, zmax] = range();
+  return zmin < zmax ? { zmin, zmax } : {};
+}
+
+/** What the shades stand for, from the smallest to the largest cell. */
+function writeScale() {
+  const [low, high] = range();
   const bar = element("span", "scale-bar");
   bar.style.background = `linear-gradient(to right, ${HEAT.join(", ")})`;
-  scale.replaceChildren(...(values.length ? [reading(low, map.unit), bar, reading(high, map.unit)] : []));
+  scale.replaceChildren(...(low <= high ? [reading(low, map.unit), bar, reading(high, map.unit)] : []));
 }
 
 /** A stretch that was hit: its edges, so that the cells stay as they are. */
