@@ -62,13 +62,13 @@ bench: build ## what the library costs, as a table and as JSON lines
 bench-collector: setup ## what the collector daemon costs: looks, lag, memory, as JSON lines
 	@$(PYTHON) tools/bench/collector.py
 
-bench-db: setup ## the database on a simulated month of 5000 nodes, as JSON lines (SCALE=1, SCALE_PG=0.1: shares of its jobs)
-	@$(PYTHON) tools/bench_db/run.py --scale $(or $(SCALE),1)
-	@$(PYTHON) tools/bench_db/run.py --scale $(or $(SCALE_PG),0.1) --postgresql
+bench-db: setup ## the database on a simulated month of 5000 nodes, as JSON lines (SCALE=1, SCALE_PG=0.1: shares of its jobs; DB=URL: one that holds it)
+	@$(PYTHON) tools/bench_db/run.py --scale $(or $(SCALE),1) $(if $(DB),--db '$(DB)')
+	@$(if $(DB),:,$(PYTHON) tools/bench_db/run.py --scale $(or $(SCALE_PG),0.1) --postgresql)
 
-bench-web: setup ## the dashboard over a simulated month: pages, their data, 50 users at once, as JSON lines (SCALE=0.2)
+bench-web: setup ## the dashboard over a simulated month: pages, their data, 50 users at once, as JSON lines (SCALE=0.2; DB=URL: one that holds the month)
 	@$(STEP) "locust" .venv/bin/python -m pip install -qq --disable-pip-version-check -e '.[load]'
-	@$(PYTHON) tools/bench_web/run.py --scale $(or $(SCALE),0.2)
+	@$(PYTHON) tools/bench_web/run.py --scale $(or $(SCALE),0.2) $(if $(DB),--db '$(DB)')
 
 accuracy: accuracy-simulated accuracy-real ## the estimators against known truth: simulated runs, then real programs
 
@@ -98,7 +98,7 @@ stress: build ## threads, forks, signals and I/O under the library, exactly coun
 	@$(STEP) "stress" $(PYTHON) tests/harm/run_stress.py --seconds $(or $(STRESS_SECONDS),60)
 
 test-kill: setup ## kill collectors a few hundred times while jobs run (KILLS=300), on both databases
-	@CROSSWIND_KILLS=$(or $(KILLS),300) $(PYTHON) -m pytest -q -s tests/collector/test_kill.py
+	@CROSSWIND_KILLS=$(or $(KILLS),300) $(PYTHON) -m pytest -q -s tests/collector/test_kill.py tests/collector/test_kill_refresh.py
 
 experiments-docs: setup ## tables and pictures of docs/experiments.md from results (RESULTS="experiment-fig-2.7 ..."; without: from those kept)
 	@cd tests && ../$(PYTHON) -m experiments $(abspath $(RESULTS))

@@ -32,6 +32,7 @@ from support.growing import CALLS, live_process
 SLICE_NS = 200_000_000
 METRIC = f"{CALLS}_calls"
 JOBS, PROCESSES, MAX_SLICES = 4, 3, 40
+_SETTINGS = Settings(interval_s=0.05, live_share=1e6, limits=Limits(files=8, early=5))  # each look refreshes
 
 Found = dict[tuple[str, int], dict[int, int]]  # (job, pid) -> calls by slice
 
@@ -171,7 +172,7 @@ def _fork(target: Callable[..., None], *arguments: object) -> multiprocessing.Pr
 
 def _collect(spool: Path, url: str) -> None:
     """Be a collector until SIGTERM."""
-    daemon = Daemon([spool], open_database(url), settings=Settings(interval_s=0.05, limits=Limits(files=8, early=5)))
+    daemon = Daemon([spool], open_database(url), settings=_SETTINGS)
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop.set())
     daemon.run()
 
