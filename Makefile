@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 
-.PHONY: help setup build demo test test-abi test-kill test-web lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-compare accuracy-lookup fuzz stress test-cluster cluster-up cluster-down experiments-docs generate clean
+.PHONY: help setup build demo test test-abi test-kill test-web lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-compare accuracy-lookup fuzz stress test-cluster cluster-up cluster-down experiments experiments-docs generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -34,7 +34,7 @@ test-abi: build ## the library under every MPI that PyPI and Debian have (networ
 test-cluster: setup ## real Slurm jobs of two users on two simulated nodes (root)
 	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster
 	@$(MAKE) --no-print-directory build
-	@$(PYTHON) -m pytest tests/cluster/test_plugin.py tests/cluster/live_jobs.py tests/cluster/forty_jobs.py
+	@$(PYTHON) -m pytest tests/cluster/test_plugin.py tests/cluster/live_jobs.py tests/cluster/forty_jobs.py tests/cluster/small_experiment.py
 
 cluster-up: setup ## a simulated site that stays up, to run experiments on: Slurm, file server, agents (root; MBIT=400 NODES_MBIT=100)
 	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster
@@ -59,8 +59,8 @@ format: setup ## format Python and C files
 bench: build ## what the library costs, as a table and as JSON lines
 	@$(PYTHON) tools/bench/run.py
 
-bench-collector: setup ## what the collector daemon costs: looks, lag, memory, as JSON lines
-	@$(PYTHON) tools/bench/collector.py
+bench-collector: setup ## what the collector daemon costs: looks, lag, memory, as JSON lines (OPTIONS="--refresh 1000x21600 --postgresql": a long job)
+	@$(PYTHON) tools/bench/collector.py $(OPTIONS)
 
 bench-db: setup ## the database on a simulated month of 5000 nodes, as JSON lines (SCALE=1, SCALE_PG=0.1: shares of its jobs; DB=URL: one that holds it)
 	@$(PYTHON) tools/bench_db/run.py --scale $(or $(SCALE),1) $(if $(DB),--db '$(DB)')
@@ -99,6 +99,14 @@ stress: build ## threads, forks, signals and I/O under the library, exactly coun
 
 test-kill: setup ## kill collectors a few hundred times while jobs run (KILLS=300), on both databases
 	@CROSSWIND_KILLS=$(or $(KILLS),300) $(PYTHON) -m pytest -q -s tests/collector/test_kill.py tests/collector/test_kill_refresh.py
+
+experiments: setup ## all experiments on a simulated site, and their tables and pictures (root; hours; ONLY="fig-2.7 node"; goes on where it was stopped)
+	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster
+	@$(STEP) "packages of the victims" tools/setup/setup.sh experiments
+	@$(MAKE) --no-print-directory build
+	@$(STEP) "input of the victims" experiments/victims/water/prepare.sh experiments/victims/water.tpr
+	@cd tests && ../$(PYTHON) -m cluster.run_experiments ../build/experiments $(ONLY)
+	@$(MAKE) --no-print-directory experiments-docs RESULTS="$(addprefix build/experiments/,$(or $(ONLY),$(basename $(notdir $(wildcard experiments/*.toml)))))"
 
 experiments-docs: setup ## tables and pictures of docs/experiments.md from results (RESULTS="experiment-fig-2.7 ..."; without: from those kept)
 	@cd tests && ../$(PYTHON) -m experiments $(abspath $(RESULTS))

@@ -27,13 +27,14 @@ def tools():
     sys.path.insert(0, str(BENCH))
     try:
         import fill
+        import held
         import measure
         import site_month
 
-        yield {"fill": fill, "measure": measure, "site": site_month}
+        yield {"fill": fill, "held": held, "measure": measure, "site": site_month}
     finally:
         sys.path.remove(str(BENCH))
-        for name in ("fill", "measure", "site_month"):
+        for name in ("fill", "held", "measure", "site_month"):
             sys.modules.pop(name, None)
 
 
@@ -55,6 +56,32 @@ def test_it_prints_json_lines_with_targets(tmp_path):
     assert [line["unit"] for line in rates] == ["process-slices/s"]
     assert re.search(r"\d+ targets missed", done.stderr)
     assert list(tmp_path.iterdir()) == [], "the database is removed"
+
+
+def test_a_month_that_is_there_is_measured_and_left_as_it_was(tools, engine):
+    """What is loaded meanwhile is gone afterwards, also what a killed run left; another month is refused."""
+    site = tools["site"].make_site(SMALL)
+    tools["fill"].fill(engine, site)
+    before = everything(engine)
+    load_profile(engine, replace(site.jobs[-1], number=site.jobs[-1].number + 20_000_000).profile())
+    url = engine.url.render_as_string(hide_password=False)
+    command = [sys.executable, BENCH / "run.py", "--db", url, "--scale", str(SMALL)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    names = [json.loads(line)["name"] for line in done.stdout.splitlines()]
+    assert any("loading large jobs" in name for name in names)
+    assert not any("filling" in name for name in names)
+    assert everything(engine) == before
+    for other in (SMALL / 2, 2 * SMALL):
+        with pytest.raises(ValueError, match="the scale"):
+            tools["held"].check_month(engine, tools["site"].make_site(other))
+
+
+def everything(engine):
+    """The rows of each table that holds anything of a job or of the background."""
+    tables = (schema.job, *(schema.metadata.tables[name] for name in LARGE))
+    with reading(engine) as conn:
+        return {table.name: sorted(map(str, conn.execute(table.select()))) for table in tables}
 
 
 def test_the_same_seed_is_the_same_month(tools, site):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from crosswind.profile.metrics import METRICS
 from crosswind.profile.model import Clock, Column, Job, Process, Profile
 
-__all__ = ["NODES", "SLICE_NS", "Placed", "Site", "Template", "long_job", "make_site", "make_template"]
+__all__ = ["FIRST_SLICE", "NODES", "SLICE_NS", "Placed", "Site", "Template", "long_job", "make_site", "make_template"]
 
 SLICE_NS = 4_000_000_000
 FIRST_SLICE = 441_000_000  # 2025-11-24 16:00 UTC, where the month begins

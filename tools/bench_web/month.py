@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from fill import fill
-from site_month import NODES, Placed, Site, make_site, make_template
+from held import check_month, visiting
+from site_month import FIRST_SLICE, NODES, Placed, make_site, make_template
 
 from crosswind.analysis.series_bands import summarize
 from crosswind.db import load_profile, queries, reading
 from crosswind.db.connection import open_database
 
-__all__ = ["Month", "make_month", "read_month"]
+__all__ = ["Month", "held_month", "new_month", "read_month"]
 
 LONG_NODES, LONG_SLICES = 1000, 10_000
 OPENED = 200  # jobs that readers open
@@ -28,15 +31,39 @@ class Month:
     some_keys: tuple[int, ...]
 
 
-def make_month(path: Path, scale: float, seed: int = 1) -> Month:
-    """Make a database with `scale` of the month's 20 000 jobs, and the long job at the month's end."""
+@contextmanager
+def new_month(path: Path, scale: float, seed: int = 1) -> Iterator[Month]:
+    """Make a database with `scale` of the month's 20 000 jobs, and the long job in its middle."""
     url = f"sqlite:///{path}"
     engine = open_database(url)
-    site = make_site(scale, seed)
-    fill(engine, site)
-    load_profile(engine, _long_job(site).profile(), summarize=summarize)
+    fill(engine, make_site(scale, seed))
+    load_profile(engine, _long_job().profile(), summarize=summarize)
     engine.dispose()
-    return read_month(url)
+    yield read_month(url)
+
+
+@contextmanager
+def held_month(url: str, scale: float, seed: int = 1) -> Iterator[Month]:
+    """A database that holds the month, with the long job in it for as long as it is measured, if it has none. Of any
+    other database what is there is read, and nothing is written.
+    """
+    engine = open_database(url, create=False)
+    long = _long_job()
+    try:
+        check_month(engine, make_site(scale, seed))
+    except ValueError:
+        yield read_month(url)
+        return
+    finally:
+        engine.dispose()
+    with reading(engine) as conn:
+        has_long = bool(queries.find_jobs(conn, str(long.number)))
+    with visiting(engine, [] if has_long else [long]):
+        if not has_long:
+            load_profile(engine, long.profile(), summarize=summarize)
+        engine.dispose()  # the server has connections of its own
+        yield read_month(url)
+    engine.dispose()
 
 
 def read_month(url: str) -> Month:
@@ -52,8 +79,8 @@ def read_month(url: str) -> Month:
     return Month(url, called, tuple(job.key for job in jobs))
 
 
-def _long_job(site: Site) -> Placed:
+def _long_job() -> Placed:
     """A job of LONG_NODES nodes and LONG_SLICES slices in the middle of the month."""
     template = make_template(np.random.default_rng(2), "cfd", LONG_NODES, 1, LONG_SLICES)
     hosts = tuple(f"n{node:04d}" for node in range(0, NODES, NODES // LONG_NODES))[:LONG_NODES]
-    return Placed(9_000_000, template, site.first_slice + 300_000, hosts, 1)
+    return Placed(9_000_000, template, FIRST_SLICE + 300_000, hosts, 1)

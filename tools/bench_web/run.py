@@ -18,14 +18,18 @@ import click
 import paths  # noqa: F401 (finds what follows)
 from figure import Figure
 from load import measure_load
-from month import Month, make_month, read_month
+from month import Month, held_month, new_month
 from one_reader import measure_pages
 
 CROSSWIND = Path(sys.executable).with_name("crosswind")
 
 
 @click.command(help=__doc__)
-@click.option("--db", help="A database that holds jobs; without it a month is made.")
+@click.option(
+    "--db",
+    help="A database that holds jobs; without it a month is made. Where it holds the month of --scale "
+    "(tools/bench_db/run.py --fill), the job of 1000 nodes by 10 000 slices is in it while it is measured.",
+)
 @click.option("--scale", type=click.FloatRange(0.001, 1), default=0.2, show_default=True, help="Share of its jobs.")
 @click.option("--users", default=50, show_default=True, type=click.IntRange(1, 1000), help="Readers at once.")
 @click.option("--seconds", default=60, show_default=True, type=click.IntRange(5, 3600), help="How long they read.")
@@ -34,10 +38,10 @@ def main(db: str | None, scale: float, users: int, seconds: int) -> None:
     missed = 0
     with tempfile.TemporaryDirectory(prefix="crosswind-bench-web-") as name:
         folder = Path(name)
-        month = read_month(db) if db else make_month(folder / "month.db", scale)
-        for figure in measure(month, users, seconds, folder):
-            print(figure.line(), flush=True)
-            missed += figure.is_missed
+        with held_month(db, scale) if db else new_month(folder / "month.db", scale) as month:
+            for figure in measure(month, users, seconds, folder):
+                print(figure.line(), flush=True)
+                missed += figure.is_missed
     print(f"{missed} targets missed", file=sys.stderr)
 
 
