@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 
 from crosswind.profile import summarize
 from crosswind.web import create_app
-from support.browser import CHROMIUM, chromium
+from support.browser import CHROMIUM, Watched, chromium
 from support.profiles import make_lammps
 from support.serving import serving
 from support.sites import SLOW, Jobs, Site, make_site
@@ -65,3 +65,12 @@ def browser() -> Iterator[object]:
         pytest.skip(f"{CHROMIUM} is not there (apt-get install chromium): no browser tests")
     with chromium() as running:
         yield running
+
+
+@pytest.fixture
+def watched(browser, address: str) -> Iterator[Watched]:
+    """A page 1280 pixels wide; at the end of the test it must not have complained."""
+    opened = Watched(browser, address)
+    yield opened
+    assert opened.complaints == []
+    opened.context.close()

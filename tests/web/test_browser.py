@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from sqlalchemy import update
 
@@ -15,15 +13,6 @@ from support.serving import serving
 from support.sites import HOSTILE, Jobs, Site
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def watched(browser, address: str) -> Iterator[Watched]:
-    """A page 1280 pixels wide; at the end of the test it must not have complained."""
-    opened = Watched(browser, address)
-    yield opened
-    assert opened.complaints == []
-    opened.context.close()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,15 +21,6 @@ pytestmark = pytest.mark.browser
 
 FIRST_MS = FIRST_SLICE * SLICE_NS / 1e6
 LAST_MS = FIRST_MS + 15 * 4000
-
-
-@pytest.fixture
-def watched(browser, address: str) -> Iterator[Watched]:
-    """A page 1280 pixels wide; at the end of the test it must not have complained."""
-    opened = Watched(browser, address)
-    yield opened
-    assert opened.complaints == []
-    opened.context.close()
 
 
 def x_range(page) -> list[float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +19,11 @@ from crosswind.web import create_app, jobdata
 from crosswind.web.pages import compare
 from crosswind.web.pages.job import clusters, heat
 from crosswind.web.pages.job.arguments import TABS
+from support.html import tags
 from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps
 from support.sites import SLOW, Jobs
 
 FIRST_MS = FIRST_SLICE * SLICE_NS // 1_000_000
-
-
-def tags(text: str) -> list[tuple[str, dict[str, str]]]:
-    """Every start tag of a page and its attributes, as a browser reads them."""
-    found = []
-    parser = HTMLParser()
-    parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
-    parser.feed(text)
-    return found
 
 
 def test_job_page_starts_with_the_verdict(client: FlaskClient, jobs: Jobs) -> None:

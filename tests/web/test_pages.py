@@ -5,28 +5,19 @@ from __future__ import annotations
 import gzip
 import html
 import re
-from html.parser import HTMLParser
 
 import pytest
 from flask.testing import FlaskClient
 from markupsafe import escape
 
 from crosswind.web import create_app
+from support.html import tags
 from support.sites import HOSTILE, Jobs
 
 
 def rows(text: str) -> list[str]:
     """Job ids in the order of the list."""
     return re.findall(r'<td class="id"><a href="/jobs/\d+">([^<]*)<span', text)
-
-
-def tags(text: str) -> list[tuple[str, dict[str, str]]]:
-    """Every start tag of a page and its attributes, as a browser reads them."""
-    found = []
-    parser = HTMLParser()
-    parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
-    parser.feed(text)
-    return found
 
 
 def test_list_shows_every_column_of_a_job(client: FlaskClient, jobs: Jobs) -> None:

@@ -3,15 +3,11 @@
 
 import { interval } from "../plots/formats.js";
 import { element } from "../plots/headings.js";
-import { Panel, Scale, timeTicks } from "./system-drawing.js";
+import { Panel, Scale } from "./system-drawing.js";
 import { follow } from "./system-follow.js";
+import { GridPicture, LEFT, RIGHT } from "./system-grid.js";
 
-const LEFT = 118; // pixels beside the plots
-const RIGHT = 14;
-const AXIS = 22;
-const TICK = 64; // between two ticks of time at least
-const LEAST_ROW = 3; // pixels of a row
-const LARGEST = 460; // pixels of the grid
+const LEAST_MS = 60_000; // that are shown
 const holder = document.querySelector("[data-grid]");
 const readout = document.getElementById("grid-readout");
 const idle = readout.textContent;
@@ -21,7 +17,7 @@ let data = null; // the server's answer
 let shades = null;
 let cursor = null; // {column, row} under the pointer or the keys
 let drag = null; // {x, y} where a drag began
-let view = null; // {canvas, overlay, width, height, panels}
+let view = null; // {picture, panels}
 let asked = new AbortController(); // of what is on its way
 
 // --- loading ---------------------------------------------------------------------------------------------
@@ -80,140 +76,16 @@ function build() {
     view = null;
     return;
   }
-  const height = Math.max(40, Math.min(LARGEST, Math.max(LEAST_ROW, Math.floor(LARGEST / rows)) * rows, 26 * rows));
-  const canvas = surface(width, height);
-  const overlay = surface(width, height + AXIS);
-  overlay.className = "overlay";
-  const stage = element("div", "stage");
-  stage.append(canvas, overlay);
+  const picture = new GridPicture(data, shades, width, scale);
   const panels = data.panels.map((panel) => new Panel(panel, data, { width, left: LEFT, right: RIGHT }, scale));
-  holder.replaceChildren(stage, ...panels.map((panel) => panel.figure));
-  view = { canvas, overlay, width, height, panels, scale };
-  fillCells();
-  drawOverlay();
+  holder.replaceChildren(picture.element, ...panels.map((panel) => panel.figure));
+  view = { picture, panels };
+  drawOver();
   panels.forEach((panel) => panel.draw(null));
   showScale(scale);
 }
 
-function surface(width, height) {
-  const canvas = document.createElement("canvas");
-  const ratio = window.devicePixelRatio || 1;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
-  canvas.getContext("2d").scale(ratio, ratio);
-  return canvas;
-}
-
-// --- drawing ---------------------------------------------------------------------------------------------
-
-function fillCells() {
-  const rows = data.rows.length;
-  const image = new ImageData(data.columns, rows);
-  const words = new Uint32Array(image.data.buffer);
-  shades.forEach((shade, at) => {
-    words[at] = view.scale.word(shade);
-  });
-  const cells = new OffscreenCanvas(data.columns, rows);
-  cells.getContext("2d").putImageData(image, 0, 0);
-  const context = view.canvas.getContext("2d");
-  context.imageSmoothingEnabled = false;
-  context.drawImage(cells, LEFT, 0, view.width - LEFT - RIGHT, view.height);
-}
-
-function xOf(ms) {
-  return LEFT + ((ms - data.from) / (data.to - data.from)) * (view.width - LEFT - RIGHT);
-}
-
-function yOf(row) {
-  return (row / data.rows.length) * view.height;
-}
-
-function drawOverlay() {
-  const context = view.overlay.getContext("2d");
-  const { scale, width, height } = view;
-  context.clearRect(0, 0, width, height + AXIS);
-  context.save();
-  context.beginPath();
-  context.rect(LEFT, 0, width - LEFT - RIGHT, height);
-  context.clip();
-  context.lineWidth = 1;
-  context.strokeStyle = scale.outline;
-  for (const job of data.jobs) {
-    outline(context, job);
-  }
-  const chosen = cursor ? jobAt(cursor) : null;
-  if (chosen) {
-    context.lineWidth = 2.5;
-    context.strokeStyle = scale.accent;
-    outline(context, chosen);
-  }
-  for (const event of data.events) {
-    drawEvent(context, event);
-  }
-  context.restore();
-  drawAxes(context);
-  if (drag && cursor) {
-    const [x0, x1, y0, y1] = dragged();
-    context.fillStyle = scale.selection;
-    context.fillRect(x0, y0, x1 - x0, y1 - y0);
-  } else if (cursor) {
-    const x = LEFT + ((cursor.column + 0.5) / data.columns) * (width - LEFT - RIGHT);
-    context.fillStyle = scale.ink;
-    context.fillRect(x - 0.5, 0, 1, height);
-    context.fillRect(LEFT - 5, yOf(cursor.row + 0.5) - 1, 5, 2);
-  }
-}
-
-function outline(context, job) {
-  const x0 = xOf(job.begin);
-  const x1 = Math.max(xOf(job.end), x0 + 1);
-  for (const [first, last] of job.rows) {
-    context.strokeRect(x0 + 0.5, yOf(first) + 0.5, x1 - x0 - 1, yOf(last + 1) - yOf(first) - 1);
-  }
-}
-
-function drawEvent(context, event) {
-  const x0 = Math.max(xOf(event.begin), LEFT);
-  const x1 = event.end === null ? view.width - RIGHT : Math.max(xOf(event.end), x0 + 2);
-  const row = data.rows.length && event.place ? rowOf(event.place) : -1;
-  const [top, bottom] = row >= 0 ? [yOf(row), Math.max(yOf(row + 1), yOf(row) + 4)] : [0, view.height];
-  context.fillStyle = view.scale.eventWash;
-  context.fillRect(x0, top, x1 - x0, bottom - top);
-  context.fillStyle = view.scale.event;
-  context.fillRect(x0, top, 2, bottom - top);
-  context.font = "11px sans-serif";
-  if (row < 0) {
-    context.fillText(event.kind.replace("_", " "), x0 + 5, 12);
-  }
-}
-
-function rowOf(node) {
-  const only = data.rows.indexOf(node);
-  return only >= 0 ? only : data.first_of_row.findIndex((first, at) => first <= node && node <= data.last_of_row[at] && first.length === node.length);
-}
-
-function drawAxes(context) {
-  const { scale, width, height } = view;
-  context.font = "11px sans-serif";
-  context.fillStyle = scale.quiet;
-  context.textBaseline = "middle";
-  context.textAlign = "right";
-  const step = Math.max(1, Math.ceil(data.rows.length / (height / 15)));
-  for (let row = 0; row < data.rows.length; row += step) {
-    const label = data.per_row > 1 ? data.first_of_row[row] : data.rows[row];
-    context.fillText(label.length > 16 ? `${label.slice(0, 15)}…` : label, LEFT - 8, Math.max(yOf(row + 0.5), 6), LEFT - 12);
-  }
-  context.textBaseline = "alphabetic";
-  context.textAlign = "center";
-  for (const { ms, label } of timeTicks(data.from, data.to, Math.min(10, (width - LEFT - RIGHT) / TICK))) {
-    const x = xOf(ms);
-    context.fillRect(x, height, 1, 4);
-    context.fillText(label, Math.min(Math.max(x, LEFT + 20), width - 30), height + 16);
-  }
-  context.textAlign = "left";
-}
+const drawOver = () => view.picture.draw({ cursor, chosen: cursor && jobAt(cursor), selection: drag && cursor && dragged() });
 
 function showScale(scale) {
   const legend = document.querySelector("[data-scale]");
@@ -266,16 +138,9 @@ function moveTo(next) {
     column: Math.min(Math.max(next.column, 0), data.columns - 1),
     row: Math.min(Math.max(next.row, 0), data.rows.length - 1),
   };
-  drawOverlay();
+  drawOver();
   view.panels.forEach((panel) => panel.draw(cursor && !drag ? cursor.column / data.columns : null));
   read();
-}
-
-function under(event) {
-  const box = view.overlay.getBoundingClientRect();
-  const across = (event.clientX - box.left - LEFT) / (view.width - LEFT - RIGHT);
-  const down = (event.clientY - box.top) / view.height;
-  return { x: event.clientX - box.left, y: event.clientY - box.top, across, down, column: Math.floor(across * data.columns), row: Math.floor(down * data.rows.length) };
 }
 
 // --- zoom: an address for each state ------------------------------------------------------------------------
@@ -300,25 +165,26 @@ function visit(address) {
 }
 
 function zoomBy(factor) {
-  const length = Math.max((data.to - data.from) * factor, 60_000);
+  const length = Math.max((data.to - data.from) * factor, LEAST_MS);
   const middle = cursor ? timeOf(cursor) : (data.from + data.to) / 2;
   show({ from: Math.max(0, Math.round(middle - length / 2)), to: Math.round(middle + length / 2) });
 }
 
+/** What a drag chooses, in pixels: [x0, x1, y0, y1]; one that is not tall chooses all nodes. */
 function dragged() {
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-  const xs = [drag.x, cursor.x].map((x) => clamp(x, LEFT, view.width - RIGHT)).sort((a, b) => a - b);
+  const { width, height } = view.picture;
+  const xs = [drag.x, cursor.x].map((x) => clamp(x, LEFT, width - RIGHT)).sort((a, b) => a - b);
   const tall = Math.abs(cursor.y - drag.y) > 14;
-  const ys = tall ? [drag.y, cursor.y].map((y) => clamp(y, 0, view.height)).sort((a, b) => a - b) : [0, view.height];
+  const ys = tall ? [drag.y, cursor.y].map((y) => clamp(y, 0, height)).sort((a, b) => a - b) : [0, height];
   return [...xs, ...ys];
 }
 
 function zoomToDrag() {
+  const { picture } = view;
   const [x0, x1, y0, y1] = dragged();
-  const ms = (x) => Math.round(data.from + ((x - LEFT) / (view.width - LEFT - RIGHT)) * (data.to - data.from));
-  const row = (y) => Math.min(Math.max(Math.floor((y / view.height) * data.rows.length), 0), data.rows.length - 1);
-  const nodes = y1 - y0 < view.height ? { first: data.first_of_row[row(y0)], last: data.last_of_row[row(y1 - 0.01)] } : {};
-  show({ from: ms(x0), to: Math.max(ms(x1), ms(x0) + 60_000), ...nodes });
+  const nodes = y1 - y0 < picture.height ? { first: data.first_of_row[picture.row(y0)], last: data.last_of_row[picture.row(y1 - 0.01)] } : {};
+  show({ from: picture.ms(x0), to: Math.max(picture.ms(x1), picture.ms(x0) + LEAST_MS), ...nodes });
 }
 
 function open(job) {
@@ -327,17 +193,17 @@ function open(job) {
 
 // --- pointer and keys ---------------------------------------------------------------------------------------
 
-const onGrid = (event) => view && data.rows.length > 0 && event.target === view.overlay;
+const onGrid = (event) => view && data.rows.length > 0 && event.target === view.picture.overlay;
 
 holder.addEventListener("pointerdown", (event) => {
   if (onGrid(event) && event.button === 0) {
-    drag = under(event);
-    view.overlay.setPointerCapture(event.pointerId);
+    drag = view.picture.under(event);
+    view.picture.overlay.setPointerCapture(event.pointerId);
   }
 });
 holder.addEventListener("pointermove", (event) => {
   if (onGrid(event)) {
-    const at = under(event);
+    const at = view.picture.under(event);
     moveTo(!drag && (at.across < 0 || at.across > 1 || at.down < 0 || at.down > 1) ? null : at);
   }
 });
@@ -345,7 +211,7 @@ holder.addEventListener("pointerup", (event) => {
   if (!drag || !onGrid(event)) {
     return;
   }
-  moveTo(under(event));
+  moveTo(view.picture.under(event));
   const moved = Math.abs(cursor.x - drag.x) > 5;
   if (moved) {
     zoomToDrag();
