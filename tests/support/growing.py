@@ -58,6 +58,16 @@ class GrowingSpool:
         self._at, self._index = self._at + size, index
         self.values[index] = calls
 
+    def copy(self, other: GrowingSpool) -> None:
+        """Close the slices that another process of equal layout has closed since they were the same, as it did."""
+        if (self._log_at, self._threads_at, self.room) != (other._log_at, other._threads_at, other.room):
+            raise AssertionError("of another layout")
+        if other._at > self._at:
+            self._count(sum(calls for index, calls in other.values.items() if index not in self.values))
+            self._map[self._at + 4 : other._at] = other._map[self._at + 4 : other._at]
+            self._map[self._at : self._at + 4] = other._map[self._at : self._at + 4]  # the length commits
+            self._at, self._index, self.values = other._at, other._index, dict(other.values)
+
     def use(self, word: int) -> None:
         """Note another file in the table, which has one already."""
         at = self._files_at + 8 * len(self.builder.files)

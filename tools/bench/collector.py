@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What the collector daemon costs: JSON lines. docs/performance.md, "The collector", says what they mean.
 
-Spool files are written as the library writes them, by the helpers of the tests; the database is SQLite.
+Spool files are written as the library writes them, by the helpers of the tests; the database is SQLite, or with
+--postgresql a server that is started for it. With --refresh only that is measured: what is new of a job of so many
+processes, with so many slices of 4 s behind it (a day: 21600).
 """
 
 from __future__ import annotations
@@ -24,14 +26,15 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
+from long_job import SAMPLED, measure_refresh  # noqa: E402
+
 from crosswind.collector.daemon import Daemon  # noqa: E402
 from crosswind.collector.settings import Settings  # noqa: E402
 from crosswind.db import open_database, queries, reading  # noqa: E402
-from crosswind.profile.metrics import METRICS  # noqa: E402
 from support.growing import CALLS, GrowingSpool, live_process  # noqa: E402
+from support.postgresql import NoServer, private_server  # noqa: E402
 from support.spools import SLICE_NS, SpoolBuilder  # noqa: E402
 
-SAMPLED = [m.name for m in METRICS if m.id >= 1000][:30]
 PROCESSES = 100  # of a job
 NOW_SLICE = time.time_ns() // SLICE_NS
 
@@ -41,12 +44,21 @@ NOW_SLICE = time.time_ns() // SLICE_NS
 @click.option("--history", "histories", multiple=True, type=int, default=(10, 225, 900), show_default=True)
 @click.option("--seconds", default=60, show_default=True, help="of the measurement of the lag")
 @click.option("--looks", default=3000, show_default=True, help="of the measurement of the memory")
-def main(processes: int, histories: tuple[int, ...], seconds: int, looks: int) -> None:
+@click.option("--refresh", "long_jobs", multiple=True, metavar="PROCESSESxSLICES", help="only this, such as 1000x21600")
+@click.option("--postgresql", is_flag=True, help="of --refresh and of the lag")
+def main(
+    processes: int, histories: tuple[int, ...], seconds: int, looks: int, long_jobs: tuple[str, ...], postgresql: bool
+) -> None:
     """Measure, and print one JSON line a figure."""
-    for history in histories:
+    if long_jobs:
+        for words in long_jobs:
+            _refresh(words, postgresql)
+        return
+    for history in histories if not postgresql else ():
         _look_costs(processes, history)
-    _lag(seconds)
-    _memory(looks)
+    _lag(seconds, postgresql)
+    if not postgresql:
+        _memory(looks)
 
 
 class Clock:
@@ -68,6 +80,28 @@ def _folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder)
+
+
+@contextmanager
+def _database(folder: Path, postgresql: bool) -> Iterator[str]:
+    if not postgresql:
+        yield f"sqlite:///{folder}/c.db"
+        return
+    try:
+        with private_server(("shared_buffers=512MB", "max_wal_size=4GB"), Path(tempfile.gettempdir())) as url:
+            yield f"{url}/postgres"
+    except NoServer as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _refresh(words: str, postgresql: bool) -> None:
+    """Of a job that was followed from its begin."""
+    n_processes, _, n_slices = words.partition("x")
+    if not (n_processes.isdecimal() and n_slices.isdecimal()):
+        raise click.UsageError(f"--refresh {words}: write PROCESSESxSLICES, such as 1000x21600")
+    with _folder() as folder, _database(folder, postgresql) as url:
+        for name, value, unit in measure_refresh(url, folder / "spool", int(n_processes), int(n_slices)):
+            _print(f"{url.partition(':')[0]}_{words}_{name}", value, unit)
 
 
 def _processes(spool: Path, n: int, history: int) -> list[GrowingSpool]:
@@ -120,10 +154,9 @@ def _cpu(daemon: Daemon) -> float:
     return time.process_time() - begin
 
 
-def _lag(seconds: int) -> None:
+def _lag(seconds: int, postgresql: bool) -> None:
     """From the end of a slice of a real process until a reader finds it in the database."""
-    with _folder() as folder:
-        url = f"sqlite:///{folder}/c.db"
+    with _folder() as folder, _database(folder, postgresql) as url:
         open_database(url).dispose()
         context = multiprocessing.get_context("fork")
         n = seconds * 10**9 // SLICE_NS
