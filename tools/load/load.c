@@ -136,6 +136,7 @@ static int perform(struct load_run *run, const struct load_program *program)
 int load_main(int argc, char **argv, const struct load_program *program)
 {
     struct load_run run = {0};
+    load_stop_begin();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run.ranks);

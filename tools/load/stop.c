@@ -7,6 +7,9 @@
 
 enum { GRACE_S = 60, SPARE_S = 300, POLL_NS = 2000000 };
 
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
+static int ignored[N_NUMBERS]; /* by nohup, or by a shell that starts it in the background */
 static volatile sig_atomic_t asked;
 
 static void remember(int number)
@@ -26,17 +29,20 @@ static void give_up(int number)
     _exit(1);
 }
 
+void load_stop_begin(void)
+{
+    for (int i = 0; i < N_NUMBERS; i++) {
+        struct sigaction before;
+        ignored[i] = sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+    }
+}
+
 void load_stop_watch(double seconds)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     const struct sigaction action = {.sa_handler = remember, .sa_flags = SA_RESTART};
-    const struct sigaction last = {.sa_handler = give_up};
-    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction before;
-        sigaction(numbers[i], NULL, &before);
-        if (before.sa_handler != SIG_IGN) /* nohup, or a shell's background */
-            sigaction(numbers[i], &action, NULL);
-    }
+    const struct sigaction none = {.sa_handler = SIG_IGN}, last = {.sa_handler = give_up};
+    for (int i = 0; i < N_NUMBERS; i++)
+        sigaction(numbers[i], ignored[i] ? &none : &action, NULL);
     sigaction(SIGALRM, &last, NULL);
     alarm((unsigned)seconds + SPARE_S);
 }

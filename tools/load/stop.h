@@ -2,7 +2,9 @@
 #ifndef LOAD_STOP_H
 #define LOAD_STOP_H
 
-/* From now on SIGINT, SIGTERM, SIGHUP and SIGUSR1 are remembered, unless whoever started the program has them ignored.
+/* See which signals whoever started the program has ignored. To be called before MPI_Init, which may change it. */
+void load_stop_begin(void);
+/* From now on SIGINT, SIGTERM, SIGHUP and SIGUSR1 are remembered, unless they were ignored at the start.
    (Open MPI's mpirun passes SIGUSR1 on; after the others it kills the ranks a second later.) The process gives up, with
    a line on stderr, some minutes after `seconds`, or a minute after a signal: its peers may be gone, and MPI would wait
    for them forever. */
