@@ -17,7 +17,7 @@ from crosswind.tools.experiment.description import Experiment, read_experiment
 from crosswind.tools.experiment.plan import Run
 from crosswind.tools.experiment.records import write_whole
 
-__all__ = ["EXPERIMENT", "MACHINE", "PLAN", "check_same", "locked", "prepare", "scratch_below"]
+__all__ = ["EXPERIMENT", "MACHINE", "PLAN", "check_same", "directory_mark", "locked", "prepare"]
 
 EXPERIMENT, PLAN, MACHINE = "experiment.toml", "plan.json", "machine.json"
 LOCK = ".lock"
@@ -64,12 +64,9 @@ def prepare(directory: Path, file: Path, runs: Sequence[Run], on: str, machine: 
         write_whole(directory / EXPERIMENT, file.read_text())
 
 
-def scratch_below(directory: Path, base: Path | None) -> Path:
-    """Where the programs' scratch directories are made: of this results directory alone, wherever its file system."""
-    if base is None:
-        return directory / "scratch"
-    mark = hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()[:12]
-    return base.absolute() / f"crosswind-experiment-{mark}"
+def directory_mark(directory: Path) -> str:
+    """A name that only this results directory has, for what it needs elsewhere."""
+    return f"crosswind-experiment-{hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()[:12]}"
 
 
 @contextmanager

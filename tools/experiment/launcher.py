@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,6 @@ __all__ = [
     "Launcher",
     "Started",
     "command_of",
-    "fresh_scratch",
     "job_name",
     "load_folder",
     "program_record",
@@ -41,7 +39,7 @@ class LaunchError(Exception):
 
 @dataclass(frozen=True)
 class Started:
-    """A program that runs. Launchers derive their own from it. scratch: its fresh directory, removed after the run."""
+    """A program that runs. Launchers derive their own from it. scratch: its fresh directory."""
 
     program: Program
     role: Role
@@ -51,13 +49,15 @@ class Started:
 
 
 class Launcher(Protocol):
-    """Starts and ends programs; made with (scratch, agents): the folder below which {scratch} is, and the spool
-    directories of agents. A program runs in folder/ROLE, which is there with its input. The launcher's own files are in
-    the run's folder: ROLE.out, ROLE.err, ROLE.xwp, and whatever it needs to find a program again that a killed runner
-    left behind.
+    """Starts and ends programs; made with (scratch, agents): the folder below which it makes {scratch} and removes it
+    after the run, and the spool directories of agents.
 
+    A program runs in folder/ROLE, which is there with its input. The launcher's own files are in the run's folder:
+    ROLE.out, ROLE.err, ROLE.xwp, and whatever it needs to find a program again that a killed runner left behind.
     Any method may be left by the exception of a signal (SIGINT, SIGTERM); `abandon` then ends what is left.
     """
+
+    scratch: Path
 
     def why_not(self, programs: Collection[Program]) -> str:
         """What is missing to run these here, and the way out; "" if nothing is."""
@@ -77,7 +77,7 @@ class Launcher(Protocol):
 
     def abandon(self, folder: Path) -> None:
         """End at once and without a record whatever still runs of this folder, also what an earlier runner started
-        that was killed. Returns when nothing does. Nothing there: nothing done."""
+        that was killed, and remove its scratch. Returns when nothing is left. Comes after each run."""
 
     def agent_files(self) -> list[Path]:
         """Files of the agents of nodes and servers that are to be loaded beside the profiles."""
@@ -90,14 +90,6 @@ class Launcher(Protocol):
 def job_name(folder: Path, role: Role) -> str:
     """What names a program of a run, unique in the experiment, 63 bytes at most."""
     return f"{folder.name}-{role}"
-
-
-def fresh_scratch(base: Path, folder: Path, role: Role) -> Path:
-    """An empty directory of its own for a program of a run; what a killed runner left there is removed."""
-    path = base / job_name(folder, role)
-    shutil.rmtree(path, ignore_errors=True)
-    path.mkdir(parents=True)
-    return path
 
 
 def command_of(program: Program, work: Path, scratch: Path, load: Path | None) -> list[str]:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,13 @@ from crosswind.tools.experiment.launcher import (
     LaunchError,
     Started,
     command_of,
-    fresh_scratch,
     job_name,
     load_folder,
     program_record,
     write_main_profile,
 )
 from crosswind.tools.experiment.processes import ask_to_end, end_processes
-from crosswind.tools.experiment.records import ProgramRecord, Role
+from crosswind.tools.experiment.records import ROLES, ProgramRecord, Role
 from crosswind.tools.library import find_library
 from crosswind.tools.machine import describe_machine
 from crosswind.tools.mpi_launch import MPI_ENVIRONMENT, mpirun
@@ -54,7 +54,7 @@ class LocalLauncher:
     """See launcher.Launcher."""
 
     def __init__(self, scratch: Path, agents: Sequence[Path] = ()) -> None:
-        self._scratch = scratch
+        self.scratch = scratch
         self._agents = agents
         self._running: dict[Path, subprocess.Popen[bytes]] = {}  # by spool directory
 
@@ -74,7 +74,8 @@ class LocalLauncher:
 
     def start(self, program: Program, folder: Path, role: Role, slice_length: str) -> _Local:
         """Start it; its launcher runs."""
-        scratch = fresh_scratch(self._scratch, folder, role)
+        scratch = self.scratch / job_name(folder, role)
+        scratch.mkdir(parents=True)
         launcher, own = _launched(program, folder / role, scratch)
         command = [*(DIES_WITH_US if shutil.which(DIES_WITH_US[0]) else ()), *launcher, *own]
         job_id = job_name(folder, role)
@@ -124,13 +125,17 @@ class LocalLauncher:
         return self._record(started, stopped=True)
 
     def abandon(self, folder: Path) -> None:
-        """End what the folder's ROLE.spool files lead to."""
+        """End what the folder's ROLE.spool files lead to, and remove the scratch directories."""
         for path in folder.glob("*.spool"):
             spool = Path(path.read_text())
             if spool.is_absolute() and spool.name.startswith(PREFIX):
                 self._end(spool)
                 shutil.rmtree(spool, ignore_errors=True)
             path.unlink()
+        for role in ROLES:
+            shutil.rmtree(self.scratch / job_name(folder, role), ignore_errors=True)
+        with suppress(OSError):  # others are in it
+            self.scratch.rmdir()
 
     def agent_files(self) -> list[Path]:
         """Of the agents named."""

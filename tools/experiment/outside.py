@@ -28,10 +28,12 @@ MOST_GAPS = 0.1  # of a run's slices
 
 
 class DiskWatch:
-    """The disk under a directory, from its making on. It sees none under a file system in memory or of a server."""
+    """The disk under a directory that is or will be there, from now on; none under a file system in memory or of a
+    server.
+    """
 
     def __init__(self, directory: Path) -> None:
-        self.name = _disk_under(directory)
+        self.name = _disk_under(next(path for path in (directory, *directory.parents) if path.exists()))
         self._before = _moved(self.name)
 
     def beside(self, profiles: Iterable[Profile]) -> Outside | None:
@@ -94,15 +96,15 @@ def _total(profile: Profile, metrics: Collection[str]) -> int:
 
 
 def _series(parts: Sequence[NodeSlices], first: int, n: int) -> dict[str, np.ndarray]:
-    """By metric int64 [slice], instances summed; GAP where the node was not seen."""
+    """By metric int64 [slice], instances summed; GAP where one that was there at all was not seen."""
     rows = {k: row for part in parts for k, row in part.rows.items() if first <= k < first + n}
-    names = {metric for row in rows.values() for metric, _ in row}
-    series = {name: np.full(n, GAP, dtype=np.int64) for name in names}
-    for k, row in rows.items():
-        for name in names:
-            values = [value for (metric, _), value in row.items() if metric == name]
-            if values:
-                series[name][k - first] = sum(values)
+    keys = {key for row in rows.values() for key in row}
+    series = {metric: np.full(n, GAP, dtype=np.int64) for metric, _ in keys}
+    for metric, values in series.items():
+        mine = [key for key in keys if key[0] == metric]
+        for k, row in rows.items():
+            if all(key in row for key in mine):
+                values[k - first] = sum(row[key] for key in mine)
     return series
 
 

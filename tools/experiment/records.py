@@ -12,6 +12,7 @@ from crosswind.tools.errors import CommandError
 
 __all__ = [
     "RECORD",
+    "ROLES",
     "RUNS",
     "Conditions",
     "Outside",
@@ -27,6 +28,7 @@ __all__ = [
 
 RECORD, RUNS = "record.json", "runs"
 Role = Literal["probe", "signal"]
+ROLES: tuple[Role, ...] = ("probe", "signal")
 Status = Literal["done", "discarded", "failed"]
 
 

@@ -38,7 +38,6 @@ __all__ = ["Runner"]
 
 MAX_TRIES = 3  # of a run that others disturb
 MAX_FAILURES = 3  # runs one after another; then it is no accident
-EARLY_NS = 10**9  # a signal may end so much before its probe
 
 
 class _RunFailed(Exception):
@@ -47,13 +46,12 @@ class _RunFailed(Exception):
 
 @dataclass(frozen=True)
 class Runner:
-    """One experiment on its way. scratch: where the launcher makes scratch directories."""
+    """One experiment on its way."""
 
     directory: Path
     experiment: Experiment
     runs: Sequence[Run]
     launcher: Launcher
-    scratch: Path
 
     def due(self) -> list[Run]:
         """The runs that are not done, in their order."""
@@ -65,7 +63,6 @@ class Runner:
             if read_record(folder) is None:
                 self.launcher.abandon(folder)
                 shutil.rmtree(folder)
-        shutil.rmtree(self.scratch, ignore_errors=True)
 
     def load_missing(self, progress: Progress) -> None:
         """Load what a killed runner had not loaded yet."""
@@ -120,9 +117,8 @@ class Runner:
         """Make the run once, and record it."""
         folder = self._folder(run)
         self._copy_inputs(run, folder)
-        self.scratch.mkdir(parents=True, exist_ok=True)
         is_local = self.launcher.server_resource() is None
-        watch, disk = Watch(), DiskWatch(self.scratch) if is_local else None
+        watch, disk = Watch(), DiskWatch(self.launcher.scratch) if is_local else None
         begin_ns = time.time_ns()
         programs: list[ProgramRecord] = []
         status: Status = "done"
@@ -154,7 +150,7 @@ class Runner:
         cell, length = run.cell, self.experiment.experiment.slice
         probe = self.experiment.programs[cell.probe]
         with ExitStack() as stack:
-            stack.callback(self._leave_nothing, folder)
+            stack.callback(self.launcher.abandon, folder)
             signal: Started | None = None
             if cell.signal is not None:
                 signal = self.launcher.start(self.experiment.programs[cell.signal], folder, "signal", length)
@@ -167,10 +163,6 @@ class Runner:
                     self.launcher.wait(signal, signal.program.timeout_s) if mutual else self.launcher.stop(signal)
                 )
         return records
-
-    def _leave_nothing(self, folder: Path) -> None:
-        self.launcher.abandon(folder)
-        shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _seen(self, begin_ns: int, end_ns: int) -> list[NodeSlices]:
         return seen_by_agents(self.launcher.agent_files, begin_ns, end_ns)
@@ -220,9 +212,8 @@ def _check(programs: Sequence[ProgramRecord], experiment: Experiment, *, mutual:
             raise _RunFailed(f"{record.program} ended with exit code {record.exit_code}: see {record.role}.err")
         if is_judged:
             _check_measure(record, experiment.programs[record.program])
-        elif not record.stopped and record.end_ns < probe.end_ns - EARLY_NS:
-            early_s = (probe.end_ns - record.end_ns) / 1e9
-            raise _RunFailed(f"{record.program} ended {early_s:.0f} s before {probe.program}: let it run longer")
+        elif not record.stopped:
+            raise _RunFailed(f"{record.program} ended before {probe.program}: let it run longer")
 
 
 def _check_measure(record: ProgramRecord, program: Program) -> None:

@@ -1,0 +1,212 @@
+"""Single runs on this machine: what is recorded, what fails, what is discarded and made again."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from crosswind.profile.store import read_profile
+from crosswind.tools.errors import CommandError
+from crosswind.tools.experiment import runner as runner_module
+from crosswind.tools.experiment.outside import DiskWatch
+from crosswind.tools.experiment.progress import Progress
+from crosswind.tools.experiment.records import Outside, RunRecord, read_record, read_records, write_record
+
+SH = '["sh", "-c", "{}"]'
+BARE = 'mpi = ""'
+ALONE = "signals = []"
+MIB = 1 << 20
+
+
+def progress() -> Progress:
+    return Progress(3, 0, None)
+
+
+def make(made) -> tuple[int, list[RunRecord]]:
+    """How many runs lack, and the records."""
+    return made.make(progress()), read_records(made.directory)
+
+
+def test_a_probe_beside_a_signal(write, runner):
+    made = runner(write(of_probe='measure = "rate"\nranks_per_node = 2'))
+    made = runner_module.Runner(made.directory, made.experiment, [r for r in made.runs if r.cell.signal], made.launcher)
+    lacking, (record,) = make(made)
+    assert lacking == 0, record.why
+    probe, signal = record.of("probe"), record.of("signal")
+    assert (record.key, record.status, record.try_number) == ("p--s--0", "done", 1)
+    assert (probe.exit_code, probe.report["ended"], probe.report["ranks"], probe.stopped) == (0, "time", 2, False)
+    assert (signal.exit_code, signal.report["ended"], signal.stopped) == (0, "signal", True)
+    assert probe.begin_ns - signal.begin_ns > 0.4e9
+    assert signal.end_ns > probe.end_ns
+    for program in (probe, signal):
+        profile = read_profile(made.directory / "runs" / record.key / program.profile)
+        assert profile.job.id == program.job_id == f"p--s--0-{program.role}"
+        assert profile.slice_ns == 10**9
+        assert program.begin_ns <= program.report["start_ns"] < program.report["end_ns"] <= program.end_ns
+    written = read_profile(made.directory / "runs" / record.key / "signal.xwp")
+    moved = sum(
+        int(v.sum()) for name, v in written.totals.items() if name.startswith("posix_") and "write_bytes" in name
+    )
+    assert moved >= signal.report["total"] > 0
+    assert record.conditions.others_pct >= 0
+    assert not made.launcher.scratch.exists()
+    assert [p.name for p in (made.directory / "runs").iterdir()] == ["p--s--0"]
+    assert not list((made.directory / "runs" / "p--s--0").glob("*.spool"))
+
+
+def test_time_steps_and_inputs(write, runner, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "deck").write_text("8.5 steps/s 9.5 steps/s")
+    file = write(
+        SH.format("cp {input} {scratch}/x; cat {scratch}/x; pwd > here; sleep 1"),
+        SH.format("sleep 1.5"),
+        of_probe=f"measure = 'steps'\npattern = '([0-9.]+) steps/s'\ninput = 'in/deck'\n{BARE}",
+        of_signal=BARE,
+        pairs='signals = ["s"]\nlead_s = 0.1\nmutual = true',
+    )
+    made = runner(file)
+    (made.directory / "in").mkdir()
+    (made.directory / "in" / "deck").write_bytes((tmp_path / "in" / "deck").read_bytes())
+    lacking, records = make(made)
+    assert lacking == 0, records
+    both = next(r for r in records if r.signal)
+    assert both.mutual
+    assert both.of("probe").steps_per_s == 9.5
+    assert both.of("signal").elapsed_s == pytest.approx(1.5, abs=0.7)
+    assert not both.of("signal").stopped
+    work = made.directory / "runs" / both.key / "probe"
+    assert (work / "here").read_text().strip() == str(work)
+
+
+@pytest.mark.parametrize(
+    ("probe", "signal", "more", "why"),
+    [
+        ("exit 3", "sleep 60", "", "p ended with exit code 3: see probe.err"),
+        ("kill -9 $$", "sleep 60", "", "p ended with exit code 137"),
+        ("sleep 1", "exit 0", "", "s ended before p: let it run longer"),
+        ("sleep 1", "exit 4", "", "s ended with exit code 4"),
+        ("sleep 0.1", "sleep 60", 'measure = "rate"', "p printed no report"),
+        ("echo 7", "sleep 60", "measure = 'steps'\npattern = '(\\d+) steps'", "p printed no number"),
+    ],
+)
+def test_what_is_no_result_is_recorded_as_failed(write, runner, probe, signal, more, why):
+    made = runner(write(SH.format(probe), SH.format(signal), of_probe=f"{BARE}\n{more}", of_signal=BARE))
+    made = runner_module.Runner(made.directory, made.experiment, [r for r in made.runs if r.cell.signal], made.launcher)
+    lacking, (record,) = make(made)
+    assert lacking == 1
+    assert record.status == "failed"
+    assert record.why.startswith(why)
+
+
+def test_a_program_that_does_not_end_is_ended(write, runner, monkeypatch):
+    monkeypatch.setattr("crosswind.tools.experiment.description.Program.timeout_s", 0.5)
+    monkeypatch.setattr("crosswind.tools.experiment.processes.PATIENCE_S", 0.5)
+    made = runner(write(SH.format("trap '' TERM; sleep 77 & wait; sleep 77"), of_probe=BARE, pairs=ALONE))
+    lacking, (record,) = make(made)
+    assert lacking == 1
+    assert record.why == "p: did not end within 0 s"
+    assert running("sleep\x0077") == []
+
+
+def test_failures_in_a_row_end_the_experiment_and_are_made_again(write, runner):
+    file = write(SH.format("exit 3"), of_probe=BARE, pairs=ALONE, settings="outside_pct = 0")
+    file.write_text(file.read_text().replace("repetitions = 1", "repetitions = 5"))
+    made = runner(file)
+    runs = [runner_module.Run(made.runs[0].cell, i) for i in range(5)]
+    made = runner_module.Runner(made.directory, made.experiment, runs, made.launcher)
+    with pytest.raises(CommandError, match="3 runs failed one after another, the last: p ended with exit code 3"):
+        make(made)
+    assert [r.key for r in read_records(made.directory)] == ["p--alone--0", "p--alone--1", "p--alone--2"]
+    assert len(made.due()) == 5
+
+
+@contextmanager
+def writing_beside(directory: Path) -> Iterator[None]:
+    """Somebody else writes and flushes all the time."""
+    stop = threading.Event()
+
+    def write() -> None:
+        data = os.urandom(MIB) * 8
+        with (directory / "beside").open("wb") as file:
+            while not stop.is_set():
+                file.seek(0)
+                file.write(data)
+                os.fsync(file.fileno())
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_run_that_others_disturb_is_discarded_three_times(write, runner, tmp_path):
+    if not DiskWatch(tmp_path).name:
+        pytest.skip(f"{tmp_path} is on no disk of this machine: set TMPDIR to a directory that is")
+    made = runner(write(pairs=ALONE, settings="outside_pct = 10"))
+    with writing_beside(tmp_path):
+        lacking, records = make(made)
+    assert lacking == 1
+    assert [r.status for r in records] == ["discarded"] * 3
+    assert [r.try_number for r in records] == [1, 2, 3]
+    assert all(r.outside.outside_pct > 50 and r.outside.server_bytes > 8 * MIB for r in records)
+    assert records[-1].why.startswith("others made ")
+    folders = {path.name for path in (made.directory / "runs").iterdir()}
+    assert folders == {"p--alone--0", "p--alone--0.try1", "p--alone--0.try2"}
+    assert not (made.directory / "jobs.db").exists()
+
+
+def test_a_run_that_others_disturb_once_is_made_again(write, runner, monkeypatch, tmp_path):
+    said = iter([50.0, 5.0])
+
+    class Scripted:
+        def __init__(self, directory: Path) -> None:
+            assert directory == tmp_path / "scratch"
+
+        def beside(self, profiles) -> Outside:
+            assert [p.job.id for p in profiles] == ["p--alone--0-probe"]
+            return Outside(server_bytes=1 << 40, own_bytes=0, outside_pct=next(said), source="disk x")
+
+    monkeypatch.setattr(runner_module, "DiskWatch", Scripted)
+    made = runner(write(SH.format("sleep 1"), of_probe=BARE, pairs=ALONE, settings="outside_pct = 10"))
+    lacking, records = make(made)
+    assert lacking == 0
+    assert [(r.status, r.try_number) for r in records] == [("discarded", 1), ("done", 2)]
+    assert records[0].why == "others made 50 % of the traffic (disk x)"
+    assert made.due() == []
+
+
+def test_a_damaged_record_is_named(tmp_path):
+    (tmp_path / "runs" / "x").mkdir(parents=True)
+    (tmp_path / "runs" / "x" / "record.json").write_text('{"key": "x"')
+    with pytest.raises(CommandError, match=r"runs/x/record\.json: is damaged .*remove .*x, and the run is made again"):
+        read_records(tmp_path)
+
+
+def test_a_record_is_written_whole(tmp_path):
+    record = RunRecord(key="k", probe="p", repetition=0, status="done", begin_ns=1, end_ns=2, programs=[])
+    write_record(tmp_path, record)
+    assert read_record(tmp_path) == record
+    assert [p.name for p in tmp_path.iterdir()] == ["record.json"]
+    assert read_record(tmp_path / "none") is None
+
+
+def running(mark: str) -> list[int]:
+    """Processes with this in their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                text = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if mark.encode() in text:
+                found.append(int(entry.name))
+    return found
