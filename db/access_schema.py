@@ -1,7 +1,7 @@
 """The tables of who may ask and who looked. Migrations build them (db/migrations).
 
     api_token      a key to the API; of its secret only the hash is stored
-    access_log     who opened a job of somebody else, made or revoked a token
+    access_log     who opened a job of somebody else, read of others in a list, made or revoked a token
 
 A line of the log outlives what it speaks of: it has no foreign keys.
 """
@@ -41,7 +41,7 @@ access_log = Table(
     Column("action", Text, nullable=False),  # crosswind.db.audit.ACTIONS
     Column("job_key", BigInteger),
     Column("subject", Text, nullable=False),  # whose job or token
-    Column("detail", Text, nullable=False),  # the job's id and step, the token's name
+    Column("detail", Text, nullable=False),  # the job's id and step, the token's name, the list and its names
     Column("address", Text, nullable=False),
     Index(None, "at_ns"),
     Index(None, "viewer", "job_key", "at_ns"),

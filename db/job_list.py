@@ -21,7 +21,7 @@ from crosswind.db.sums import SUSPICIOUS_RATES
 
 __all__ = [
     "ORDERS", "SHOWN", "JobFilters", "JobLine", "all_job_lines", "distinct_values", "job_lines",
-    "job_lines_by_key", "list_jobs", "newest_data_ns",
+    "job_lines_by_key", "list_jobs", "newest_data_ns", "users_listed",
 ]  # fmt: skip
 
 _PART = 500  # lines in one statement
@@ -157,6 +157,20 @@ def all_job_lines(
     found = [(row.kind, row.key) for row in conn.execute(query.order_by(*_order(entries, order, shown)).limit(most))]
     for at in range(0, len(found), _PART):
         yield from _lines(conn, found[at : at + _PART], scope)
+
+
+def users_listed(
+    conn: Connection,
+    most: int,
+    *,
+    scope: JobScope = JobScope.EVERYTHING,
+    shown: str = "profiled",
+    **filters: Unpack[JobFilters],
+) -> list[str]:
+    """Whose jobs the whole list has, at most so many users."""
+    entries = entries_of(shown, scope)
+    query = select(entries.c.user).where(*_conditions(entries, filters)).distinct().order_by(entries.c.user)
+    return list(conn.execute(query.limit(most)).scalars())
 
 
 def job_lines_by_key(conn: Connection, keys: Sequence[int], scope: JobScope) -> list[JobLine]:

@@ -25,13 +25,13 @@ def access_command() -> None:
 
 @access_command.command("log")
 @click.option("--viewer", help="Only what this user looked at.")
-@click.option("--subject", help="Only who looked at this user's jobs.")
+@click.option("--subject", help="Only who looked at this user's jobs, or read the name in a list.")
 @click.option("--last", type=Age(), default="30d", show_default=True, help="Of this time: 24h, 30d.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="Lines at most.")
 @db_option(required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def log_command(viewer: str | None, subject: str | None, last: int, limit: int, db: str, as_json: bool) -> None:
-    """Print the log, the newest first: looks (one line in ten minutes each), tokens made and revoked."""
+    """Print the log, the newest first: looks and lists (one line in ten minutes each), tokens made and revoked."""
     from crosswind.db.audit import access_lines
     from crosswind.db.connection import open_database, reading
 

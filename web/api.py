@@ -24,6 +24,7 @@ from crosswind.web.identity.privacy import withheld_words
 from crosswind.web.jobdata import read_background, read_loss, read_series
 from crosswind.web.joblist import filters_of
 from crosswind.web.joblookup import job_or_404
+from crosswind.web.name_log import log_names
 from crosswind.web.plots import resource_lines
 from crosswind.web.rest import OPENAPI, ApiBlueprint
 
@@ -60,6 +61,7 @@ class Jobs(MethodView):
             offset=(page - 1) * size,
             **filters_of(arguments),
         )
+        log_names("api/v1/jobs", (row.user for row in rows))
         return {"jobs": [dataclasses.asdict(row) for row in rows], "total": total, "page": page, "size": size}
 
 

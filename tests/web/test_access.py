@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from crosswind.db import BatchJob, open_database, queries, reading
-from crosswind.db.audit import access_lines
+from crosswind.db.audit import access_lines, forget_lines
 from crosswind.db.batch import link_steps, store_batch_jobs
 from crosswind.db.job_list import SHOWN
 from crosswind.db.tokens import SCOPES, create_token
@@ -37,6 +37,11 @@ class Town:
     url: str
     app: Flask
     keys: dict[str, int]
+
+    @property
+    def others(self) -> list[str]:
+        """Users, and ids of their jobs."""
+        return sorted(self.keys.keys() - {"victim"})
 
 
 @pytest.fixture(scope="module")
@@ -246,8 +251,26 @@ def test_a_token_has_no_more_than_it_was_made_with(town: Town) -> None:
     as_lead = token_of(town, "read:jobs", owner="lea", role="lead")
     assert client.get(f"/api/v1/jobs/{key}", headers=as_lead).status_code == 200
     assert client.get(f"/api/v1/jobs/{town.keys['victim']}", headers=as_lead).status_code == 404
-    as_staff = token_of(town, "read:jobs", owner="grafana", role="support")
+    as_staff = token_of(town, "read:jobs", owner="root", role="support")
     assert client.get(f"/api/v1/jobs/{key}", headers=as_staff).status_code == 200
+
+
+def test_a_token_has_no_more_than_its_owner_has_now(tmp_path: Path) -> None:
+    """Whoever is taken out of the settings keeps no role in a token. Of groups nothing is known without a sign-in."""
+    url = make_neighbours(tmp_path)
+    town = Town(url, proxied_app(url), {})
+    tokens = {owner: token_of(town, "read:jobs", owner=owner, role="support") for owner in ("sam", "grafana", "lea")}
+
+    def seen(app: Flask, owner: str) -> int:
+        return app.test_client().get("/api/v1/jobs", headers=tokens[owner]).json["total"]
+
+    everything = seen(town.app, "sam")
+    assert everything > 0
+    assert [seen(town.app, owner) for owner in ("grafana", "lea")] == [0, 0], "both were never given that role"
+    later = proxied_app(url, roles={"support": ["@desk", "grafana"]})
+    assert [seen(later, owner) for owner in ("sam", "grafana")] == [0, everything]
+    alone = create_app(url)
+    assert seen(alone, "sam") == everything, "one person alone has no roles to give"
 
 
 def test_who_opens_a_job_of_somebody_else_is_written_down(tmp_path: Path) -> None:
@@ -261,8 +284,9 @@ def test_who_opens_a_job_of_somebody_else_is_written_down(tmp_path: Path) -> Non
         client_of(app, "root").get("/api/v1/jobs/1", headers={"X-Forwarded-For": "203.0.113.9"})
         client_of(app, "bob").get("/jobs/1")
     with reading(open_database(url)) as conn:
-        lines, total = access_lines(conn)
-    assert total == 2, "one line for a look, however much it loads"
+        written, total = access_lines(conn)
+    lines = [line for line in written if line.action == "job"]
+    assert (total, len(lines)) == (3, 2), "one line for a look, however much it loads"
     assert [(line.viewer, line.role, line.action, line.subject, line.detail) for line in lines] == [
         ("root", "admin", "job", "alice", "victim.0"),
         ("sam", "support", "job", "alice", "victim.0"),
@@ -273,8 +297,46 @@ def test_who_opens_a_job_of_somebody_else_is_written_down(tmp_path: Path) -> Non
     assert "203.0.113.9" not in text
 
 
+@pytest.mark.parametrize("name", [name for name in GET if ROUTES[name].kind is not Kind.PUBLIC])
+def test_whose_names_staff_reads_is_written_down(town: Town, name: tuple[str, str]) -> None:
+    """On whatever page, in whatever form: of each name there is a line. To plain users nobody is named."""
+    engine = open_database(town.url)
+    forget_lines(engine, time.time_ns())
+    for viewer in ("root", "alice"):
+        with client_of(town.app, viewer).get(ROUTES[name].path.format(key=town.keys["victim"])) as answer:
+            text = answer.text
+        with reading(engine) as conn:
+            written = {other: access_lines(conn, viewer=viewer, subject=other)[1] for other in town.others}
+        told = {other for other in town.others if re.search(rf"\b{other}\b", text)} if viewer == "root" else set()
+        assert told == {other for other, n in written.items() if n and other in told}, viewer
+        assert told or not any(written.values()) or "csv" in name[1], "nothing is written of who is not told"
+    engine.dispose()
+
+
+def test_a_list_is_one_line_and_the_same_again_none(tmp_path: Path) -> None:
+    url = make_neighbours(tmp_path)
+    app = proxied_app(url)
+    for _ in range(2):
+        for viewer in ("sam", "alice"):
+            client_of(app, viewer).get("/")
+        client_of(app, "sam").get("/?user=culprit")
+    with reading(open_database(url)) as conn:
+        lines = access_lines(conn)[0]
+        assert access_lines(conn, subject="culprit")[1] == 2
+        assert access_lines(conn, subject="other2")[1] == 1
+        assert access_lines(conn, subject="other")[1] == 0
+    assert [(line.viewer, line.role, line.action, line.subject, line.detail) for line in lines] == [
+        ("sam", "support", "names", "culprit", "jobs: culprit"),
+        (
+            "sam", "support", "names", "8 users",
+            "jobs: alice, culprit, elsewhere, other1, other2, other3, other4, other5",
+        ),
+    ]  # fmt: skip
+
+
 def test_one_person_is_not_written_down(tmp_path: Path) -> None:
     url = make_neighbours(tmp_path)
-    assert create_app(url).test_client().get("/jobs/1").status_code == 200
+    for path in ("/jobs/1", "/"):
+        assert create_app(url).test_client().get(path).status_code == 200
     with reading(open_database(url)) as conn:
         assert access_lines(conn)[1] == 0

@@ -27,14 +27,17 @@ def bearer_of(request: Request) -> str | None:
 
 
 def identify_token(secret: str, settings: Settings) -> Viewer:
-    """Who acts by a token: its owner, in the role the token was made for, never in more. Raises Refused."""
+    """Who acts by a token: its owner, in the role the token was made for, and never in more than the settings give to
+    the owner by name now; groups are known of who signs in only. One person alone gives no roles. Raises Refused.
+    """
     now_ns = time.time_ns()
     token = tokens.find_token(connection(), secret, now_ns)
     if token is None:
         raise Refused("this token is unknown, revoked or has expired")
     tokens.note_use(engine(), token, now_ns)
     owner = viewer_of(Person(token.owner), settings)
-    role = Role[token.role.upper()]
+    made_for = Role[token.role.upper()]
+    role = made_for if settings.is_single else min(made_for, owner.role)
     projects = owner.projects if role >= Role.LEAD else ()
     return Viewer(token.owner, role, projects, token_scopes=frozenset(token.scopes))
 

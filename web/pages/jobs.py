@@ -21,6 +21,7 @@ from crosswind.db.job_list import (
     job_lines,
     job_lines_by_key,
     newest_data_ns,
+    users_listed,
 )
 from crosswind.db.scope import JobScope
 from crosswind.web.arguments import arguments_or_400
@@ -35,6 +36,7 @@ from crosswind.web.joblist import (
     filters_of,
     most_disturbing,
 )
+from crosswind.web.name_log import MOST_USERS, log_names
 from crosswind.web.text import utc_iso
 from crosswind.web.verdict import verdict_of
 
@@ -98,6 +100,7 @@ def index() -> str:
     wanted = arguments_or_400(JobListArguments())
     conn, newest_ns = connection(), newest_data_ns(connection())
     found = _ranked(wanted, newest_ns or 0) if wanted.get("by") else _listed(wanted)
+    log_names("jobs", (line.user for line in found.lines))
     scope = viewer().scope
     return render_template(
         "jobs.html",
@@ -126,6 +129,8 @@ def index() -> str:
 def as_csv() -> Response:
     """The whole filtered list as CSV, streamed; of a very long one the first MAX_CSV lines."""
     wanted = arguments_or_400(JobFilterArguments())
+    users = users_listed(connection(), MOST_USERS, scope=viewer().scope, shown=wanted["shown"], **filters_of(wanted))
+    log_names("jobs.csv", users)
     return csv_answer("crosswind-jobs", _csv(engine(), viewer().scope, wanted))
 
 

@@ -23,8 +23,9 @@ from crosswind.web.identity.privacy import too_few, withheld_of_nodes, withheld_
 from crosswind.web.joblist import Moment
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.lookup import Sight, read_lookup
-from crosswind.web.lookup_answer import Lookup
+from crosswind.web.lookup_answer import Lookup, step_name
 from crosswind.web.lookup_figure import load_figure, lookup_figure
+from crosswind.web.name_log import log_names
 from crosswind.web.other_side import read_other_side
 from crosswind.web.palette import THEMES
 from crosswind.web.range_lookup import MAX_RANGE_NS, RangeLookup, loads_on, read_range
@@ -120,7 +121,10 @@ def figure(key: int) -> Response:
 def other_side(key: int) -> Response:
     """With how many others' lost time this job coincided; their names where they may be known."""
     conn = connection()
-    return jsonify(read_other_side(conn, job_or_404(conn, key), viewer().scope).to_json())
+    job = job_or_404(conn, key)
+    found = read_other_side(conn, job, viewer().scope)
+    log_names(f"other side of {step_name(job)}", (victim.job.user for victim in found.named))
+    return jsonify(found.to_json())
 
 
 @blueprint.get("/lookup")
@@ -159,7 +163,9 @@ def range_figure() -> Response:
 
 def _lookup(conn: Connection, job: JobRow, wanted: dict[str, Any]) -> Lookup:
     window, resource = _window(job, wanted), wanted["resource"] or None
-    return read_lookup(conn, job, window=window, resource=resource, sight=_sight(conn))
+    found = read_lookup(conn, job, window=window, resource=resource, sight=_sight(conn))
+    log_names(f"lookup of {step_name(job)}", (line.job.user for line in found.lines if line.job))
+    return found
 
 
 def _sight(conn: Connection) -> Sight:
@@ -209,4 +215,6 @@ def _range(wanted: dict[str, Any]) -> RangeLookup:
     wanted["kind"] = wanted["kind"] or next(iter(loads))
     if wanted["kind"] not in loads:
         abort(400, description=f"{wanted['resource'][:80]} has no such load: choose one of {', '.join(loads)}.")
-    return read_range(conn, wanted["resource"], loads[wanted["kind"]], start_ns, end_ns, _sight(conn))
+    found = read_range(conn, wanted["resource"], loads[wanted["kind"]], start_ns, end_ns, _sight(conn))
+    log_names(f"lookup of {found.resource}", (line.job.user for line in found.lines))
+    return found

@@ -21,6 +21,7 @@ from crosswind.web.identity import Role, viewer
 from crosswind.web.identity.privacy import withheld_slices, withheld_words
 from crosswind.web.joblist import Moment
 from crosswind.web.loadsnow import loads_now
+from crosswind.web.name_log import log_names
 from crosswind.web.timespace import draw_grid, first_shown_ns, read_panels
 
 __all__ = ["NAV", "SystemArguments", "blueprint"]
@@ -68,6 +69,9 @@ def index() -> str:
     newest_ns = newest_data_ns(conn)
     begin_ns, end_ns = _range(wanted, newest_ns or 0)
     jobs = timespace.placed_jobs(conn, begin_ns, end_ns, who.scope)
+    loads = loads_now(conn, newest_ns, SLICE_NS, who) if newest_ns else []
+    loading = [load.job for of_resource in loads for load in of_resource.loads if load.job]
+    log_names("system", (job.user for job in (*jobs, *loading)))
     events = _seen_events(begin_ns, end_ns)
     may_edit = who.role >= Role.SUPPORT
     chosen = next((one for one in events if one.id == wanted.get("event")), None) if may_edit else None
@@ -88,7 +92,7 @@ def index() -> str:
         may_edit=may_edit,
         names_others=who.names_others,
         chosen=chosen,
-        loads=loads_now(conn, newest_ns, SLICE_NS, who) if newest_ns else [],
+        loads=loads,
         withheld_words=withheld_words(),
     )
 
@@ -108,6 +112,7 @@ def grid() -> Response:
     begin_ns, end_ns = _range(wanted, newest_ns)
     metric = METRICS[wanted["metric"]]
     drawn = draw_grid(conn, begin_ns, end_ns, wanted["metric"], who, wanted["first"], wanted["last"])
+    log_names("system", (job["user"] for job in drawn.jobs))
     withheld = _withheld(who.scope, begin_ns, end_ns)
     panels = read_panels(conn, begin_ns, end_ns, SLICE_NS, withheld)
     notes = drawn.notes + ([withheld_words()] if any(hidden.any() for hidden in withheld.values()) else [])
