@@ -13,6 +13,8 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from support import file_server
@@ -81,6 +83,18 @@ def end_site() -> None:
     if cluster is None:
         raise NoSite("none is up")
     _end(cluster)
+
+
+@contextmanager
+def running_site(mbit: int = file_server.MBIT, nodes_mbit: int | None = None) -> Iterator[Cluster]:
+    """A new site, ended afterwards. Raises NoSite, also where one is up: that is somebody else's."""
+    if standing():
+        raise NoSite("one is up: end it with make cluster-down")
+    try:
+        yield start_site(mbit, nodes_mbit)
+    finally:
+        if standing():
+            end_site()
 
 
 def settings(cluster: Cluster) -> dict[str, str]:

@@ -15,6 +15,7 @@ from support import file_server
 from support.cluster import NODES, Cluster
 
 END_S = 30.0
+_STARTED: list[subprocess.Popen] = []  # by this process; a site's agents outlive the one that started them
 
 
 def start_agents(cluster: Cluster, slice_length: str, nodes: Sequence[str] = NODES) -> None:
@@ -49,6 +50,8 @@ def stop_agents(cluster: Cluster) -> None:
     while any(_is_agent(pid) for pid in pids):
         assert time.monotonic() < end, f"agents {pids} do not end within {END_S} s"
         time.sleep(0.1)
+    while _STARTED:
+        _STARTED.pop().wait(END_S)
 
 
 @contextmanager
@@ -76,6 +79,7 @@ def _start(
             [*command, "--slice", slice_length, *options],
             env=cluster.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
+    _STARTED.append(started)
     end = time.monotonic() + END_S
     while not _is_agent(pid := Cluster.child_of(started.pid)):
         assert started.poll() is None, f"the agent of {node} did not start: see {log.name}"

@@ -99,7 +99,9 @@ class SlurmLauncher:
         files, scratch = JobFiles(folder, role), self.scratch / f"crosswind-{uuid4().hex}"
         _forget(files)
         options = sbatch_options(program, files, job_name(folder, role))
-        files.of("rank").write_text(rank_script(_command(program, folder, scratch), find_library(), slice_length))
+        files.of("rank").write_text(
+            rank_script(_command(program, folder / role, scratch), find_library(), slice_length)
+        )
         files.of("sbatch").write_text(sbatch_script(program, files, scratch, options))
         answer = _slurm("sbatch", "--parsable", *options, str(files.of("sbatch")))
         job_id = answer.split()[-1].partition(";")[0]
@@ -173,10 +175,10 @@ def _record(started: Started, ended: Ended, *, stopped: bool) -> ProgramRecord:
     return program_record(started, profile, begin_ns, ended.end_ns, ended.exit_code, stopped=stopped)
 
 
-def _command(program: Program, folder: Path, scratch: Path) -> list[str]:
+def _command(program: Program, work: Path, scratch: Path) -> list[str]:
     """The program's own. CommandError: the load programs are not built."""
     needs_load = any(LOAD in part for part in program.command)
-    return command_of(program, folder, scratch, load_folder() if needs_load else None)
+    return command_of(program, work, scratch, load_folder() if needs_load else None)
 
 
 def _end_program(started: Started) -> None:

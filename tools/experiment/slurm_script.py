@@ -72,6 +72,11 @@ class JobFiles:
     folder: Path
     role: Role
 
+    @property
+    def work(self) -> Path:
+        """In which the program runs; the runner has made it."""
+        return self.folder / self.role
+
     def of(self, suffix: str) -> Path:
         """ROLE.suffix"""
         return self.folder / f"{self.role}.{suffix}"
@@ -92,11 +97,13 @@ class Ended:
 
 
 def sbatch_options(program: Program, files: JobFiles, name: str) -> list[str]:
-    """The words for sbatch, without the script."""
+    """The words for sbatch, without the script. A program without a nodelist has its nodes to itself: two of a pair are
+    not to meet on a node by chance.
+    """
     return [
         f"--job-name={name}",
         *_shape(program),
-        *([f"--nodelist={','.join(program.nodelist)}"] if program.nodelist else []),
+        f"--nodelist={','.join(program.nodelist)}" if program.nodelist else "--exclusive",
         f"--time={math.ceil((program.timeout_s + SPARE_S) / 60)}",
         f"--chdir={files.folder}",
         f"--output={_plain(files.of('log'))}",
@@ -108,7 +115,13 @@ def sbatch_options(program: Program, files: JobFiles, name: str) -> list[str]:
 def sbatch_script(program: Program, files: JobFiles, scratch: Path, options: Sequence[str]) -> str:
     """The script for sbatch. options: those it is submitted with, for who wants to do so again."""
     output = [f"--output={_plain(files.of('out'))}", f"--error={_plain(files.of('err'))}"]
-    srun = [*_shape(program), f"--mpi={MPI_OF_SRUN[program.mpi]}", "--kill-on-bad-exit=1", *output]
+    srun = [
+        *_shape(program),
+        f"--chdir={files.work}",
+        f"--mpi={MPI_OF_SRUN[program.mpi]}",
+        "--kill-on-bad-exit=1",
+        *output,
+    ]
     each_node = [f"--nodes={program.nodes}", f"--ntasks={program.nodes}", "--ntasks-per-node=1", "--mpi=none"]
     return BATCH.format(
         options=shlex.join(options),

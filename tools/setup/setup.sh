@@ -1,6 +1,7 @@
 #!/bin/bash
 # setup.sh [PART]   Install the system packages that are missing and the Python environment in .venv.
-# PART: system, python, tests for what only the tests need, or cluster for the simulated Slurm; without it, system and python.
+# PART: system, python, tests for what only the tests need, cluster for the simulated site, or
+# experiments for the programs that experiments/ runs; without it, system and python.
 # Needs root or sudo only when a package is missing. Safe to run again.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -81,10 +82,11 @@ case ${1:-all} in
 system) system_packages $here/apt-packages.txt ;;
 tests) (system_packages $here/apt-packages-test.txt) || printf 'not installed: their tests will be skipped\n' ;;
 cluster) system_packages $here/apt-packages-cluster.txt ;;
+experiments) system_packages $here/apt-packages-experiments.txt ;;
 python) python_environment ;;
 all)
   $step "system packages" "$here/setup.sh" system
   $step "Python environment in .venv" "$here/setup.sh" python
   ;;
-*) fail "unknown part '$1': system, python, tests, cluster or nothing" ;;
+*) fail "unknown part '$1': system, python, tests, cluster, experiments or nothing" ;;
 esac

@@ -1,6 +1,6 @@
 """The launcher for Slurm without a Slurm: its scripts, run with stand-ins for srun, sbatch, squeue and scancel.
 
-tests/cluster/experiments.py runs it on a real one.
+tests/cluster/small_experiment.py runs it on a real one.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ while [[ $1 == --* ]]; do
   case $1 in
   --ntasks=*) tasks=${1#*=} ;;
   --output=*) output=${1#*=} ;;
+  --chdir=*) cd "${1#*=}" || exit ;;
   esac
   shift
 done
@@ -69,7 +70,8 @@ STAND_INS = {"srun": SRUN, "sbatch": SBATCH, "squeue": SQUEUE, "scancel": SCANCE
 def folder(tmp_path: Path) -> Path:
     """A run's folder with a name that a shell and Slurm could take for something else."""
     path = tmp_path / "it's 100%j $HOME" / "a--b--0"
-    path.mkdir(parents=True)
+    for role in ("probe", "signal"):
+        (path / role).mkdir(parents=True)
     return path
 
 
@@ -140,7 +142,7 @@ class TestLauncher:
 
     def test_a_run_leaves_its_record_and_nothing_else(self, stand_ins, folder):
         launcher = SlurmLauncher(stand_ins / "scratch")
-        script = "touch {scratch}/file; echo 12.5 steps; sleep 2.5; exit 3"
+        script = "touch {scratch}/file; pwd; echo 12.5 steps; sleep 2.5; exit 3"
         asked = program("bash", "-c", script, measure="steps", pattern=r"([\d.]+) steps")
         begin_ns = time.time_ns()
         record = launcher.wait(launcher.start(asked, folder, "probe", "1s"), 60)
@@ -148,6 +150,7 @@ class TestLauncher:
         assert begin_ns < record.begin_ns < record.end_ns < time.time_ns()
         assert 2.4 < record.elapsed_s < 5
         assert read_profile(folder / record.profile).job.id == JOB
+        assert (folder / "probe.out").read_text().splitlines()[0] == str(folder / "probe")
         assert list((stand_ins / "scratch").iterdir()) == []
         assert not SPOOL.exists()
         assert not (folder / "probe.spool").exists()

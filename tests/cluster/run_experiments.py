@@ -1,0 +1,59 @@
+"""All experiments of experiments/, one after the other, on a site of their own: `make experiments`.
+
+    cd tests && python -m cluster.run_experiments RESULTS [NAME...]      as root; NAME: only these, such as fig-2.7
+
+The results of experiments/NAME.toml go to RESULTS/NAME. What is made there is kept: stopped, the same command goes on.
+Ends with 1 if an experiment lacks runs; the others are made all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from cluster.site import NoSite, experiment_options, running_site, settings
+
+from support import file_server
+from support.cluster import Cluster
+from support.preload import ROOT
+
+EXPERIMENTS = ROOT / "experiments"
+NODES_MBIT = 200  # so that what the ranks of the victims say to each other meets what others say
+
+
+def main(argv: list[str]) -> int:
+    """Start the site, make the experiments, end the site."""
+    known = sorted(path.stem for path in EXPERIMENTS.glob("*.toml"))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    parser.add_argument("--mbit", type=int, default=file_server.MBIT, help="of the file server's link")
+    parser.add_argument("--nodes-mbit", type=int, default=NODES_MBIT, help="of the link to each node")
+    options = parser.parse_args(argv)
+    if unknown := set(options.names) - set(known):
+        parser.error(f"no experiment {', '.join(sorted(unknown))}: there are {', '.join(known)}")
+    try:
+        with running_site(options.mbit, options.nodes_mbit) as site:
+            lacking = [name for name in options.names or known if not run_experiment(site, name, options.results)]
+    except NoSite as error:
+        sys.exit(f"cluster.run_experiments: {error}")
+    if lacking:
+        print(f"cluster.run_experiments: these lack runs: {', '.join(lacking)}: run it again", file=sys.stderr)
+    return 1 if lacking else 0
+
+
+def run_experiment(cluster: Cluster, name: str, results: Path) -> bool:
+    """Make one experiment, where its file says: through Slurm, or on this machine; whether all its runs are done."""
+    print(f"== {name}", flush=True)
+    results.mkdir(parents=True, exist_ok=True)
+    file = EXPERIMENTS / f"{name}.toml"
+    command = [sys.executable, "-m", "crosswind.tools", "experiment", "run", str(file), "-o", str(results / name)]
+    words = experiment_options(cluster) if 'on = "slurm"' in file.read_text() else []
+    return subprocess.run([*command, *words], env={**os.environ, **settings(cluster)}).returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
