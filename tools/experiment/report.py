@@ -131,8 +131,8 @@ def _pair_lines(pair: PairResult) -> Iterator[str]:
         return
     change = pair.change
     yield (
-        f"{who}: needs {percent(change.slow_down_pct, change.slow_down_interval_pct)} longer for the same work than "
-        f"alone, so {percent(change.lost_pct)} of its time is lost; {_estimated(pair)}."
+        f"{who}: loses {percent(change.lost_pct, change.lost_interval_pct)} of its time against running alone, "
+        f"a slow-down of {percent(change.slow_down_pct)}; {_estimated(pair)}."
     )
     if pair.phases:
         phases = pair.phases
@@ -155,7 +155,8 @@ def _missing(results: Results) -> list[str]:
     lines = []
     if results.missing:
         shown = ", ".join(results.missing[:MAX_LISTED]) + (", ..." if len(results.missing) > MAX_LISTED else "")
-        lines.append(f"{len(results.missing)} runs are missing: {shown}. The same command goes on with them.")
+        lacking = "1 run is" if len(results.missing) == 1 else f"{len(results.missing)} runs are"
+        lines.append(f"{lacking} missing: {shown}. The same command makes up for that.")
     lines += [f"Run {key} failed: {why or 'no reason is known'}." for key, why in results.failed[:MAX_LISTED]]
     if len(results.failed) > MAX_LISTED:
         lines.append(f"{len(results.failed) - MAX_LISTED} more runs failed.")

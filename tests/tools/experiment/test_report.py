@@ -54,9 +54,7 @@ def test_the_summary_says_it_in_a_few_lines(reported):
     lines = text.splitlines()
     assert len(lines) <= 6
     assert lines[0].startswith("6 of 6 runs on this machine, ")
-    assert re.search(
-        r"writer beside noise: needs 3\d % \(.*\) longer .* so 2\d % of its time is lost; no estimate", text
-    )
+    assert re.search(r"writer beside noise: loses 2\d % \(.*\) of its time .* a slow-down of 3\d %; no", text)
     assert re.search(r"5\d? % lower while noise is active \(rank correlation -0\.\d+, p = 0\.\d+\)", text)
     assert lines[-1] == f"Report: {directory / 'report.html'}"
 
