@@ -40,7 +40,7 @@ def test_a_probe_beside_a_signal(write, runner):
     probe, signal = record.of("probe"), record.of("signal")
     assert (record.key, record.status, record.try_number) == ("p--s--0", "done", 1)
     assert (probe.exit_code, probe.report["ended"], probe.report["ranks"], probe.stopped) == (0, "time", 2, False)
-    assert (signal.exit_code, signal.report["ended"], signal.stopped) == (0, "signal", True)
+    assert (signal.exit_code, signal.report["ended"], signal.stopped) == (0, "stopped", True)
     assert probe.begin_ns - signal.begin_ns > 0.4e9
     assert signal.end_ns > probe.end_ns
     for program in (probe, signal):
