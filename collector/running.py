@@ -2,8 +2,8 @@
 
     first look      read whole, loaded whole      a mark for each file
     later looks     read behind the marks         only the blocks of slices that change are written
-    anything odd    read whole, loaded whole      a new rank, an exec, short processes, holes in the slices, files that
-                                                  some of the processes open anew, another database
+    anything odd    read whole, loaded whole      a new rank, an exec, new short processes, holes in the slices, files
+                                                  that some of the processes open anew, another database
 
 Marks are kept in memory and only make things faster: a collector that starts again, or finds that the database lacks
 what its marks leave out, reads the files whole.
@@ -11,6 +11,8 @@ what its marks leave out, reads the files whole.
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +33,8 @@ from crosswind.profile.steps import SHORT_SUFFIX, StepKey, group_by_step
 
 __all__ = ["News", "RunningSteps", "tail_of"]
 
+_SETTLED_NS = 10**9  # a log that was written to later may have had a record since, at the same time as its clock has it
+
 
 class News(NamedTuple):
     """What is new in the files of a step. is_all: whether no file of the step is missing in it."""
@@ -50,9 +54,12 @@ class _Seen(NamedTuple):
 
 
 class RunningSteps:
-    """The marks of the steps that are followed, by path. None: the file is loaded for good."""
+    """The marks of the steps that are followed, by path. None: the file is loaded for good. Of a log of short processes
+    there is the time of its last record instead.
+    """
 
     def __init__(self) -> None:
+        self._logs: dict[StepKey, dict[str, int]] = {}
         self._marks: dict[StepKey, dict[str, Mark | None]] = {}
         self._seen: dict[StepKey, dict[str, _Seen]] = {}
         self._ended_ns: dict[StepKey, int] = {}
@@ -61,7 +68,7 @@ class RunningSteps:
         """What is new in the files of a step, those in which nothing is left out; None: they have to be read whole.
         running: paths of processes that may run.
         """
-        marks, seen = self._marks.get(key), self._seen.get(key, {})
+        marks, seen, logs = self._marks.get(key), self._seen.get(key, {}), self._logs.get(key, {})
         if not marks:
             return None
         files: list[SpoolFile] = []
@@ -70,7 +77,9 @@ class RunningSteps:
             if path in marks and marks[path] is None:
                 continue
             if path.endswith(SHORT_SUFFIX):
-                return None
+                if logs.get(path) != _written_ns(path):
+                    return None
+                continue
             try:
                 file = read_spool(path, marks.get(path))
             except (FormatError, OSError):
@@ -92,8 +101,11 @@ class RunningSteps:
         marks, seen = self._marks.setdefault(key, {}), self._seen.setdefault(key, {})
         for file in files:
             if isinstance(file, ShortLog):
-                marks.clear()
-                break
+                if time.time_ns() - file.mtime_ns < _SETTLED_NS:
+                    marks.clear()
+                    break
+                self._logs.setdefault(key, {})[file.path] = file.mtime_ns
+                continue
             if file.state != State.RUNNING:
                 marks[file.path] = None
                 ended_ns = file.end.real_ns if file.end else 0
@@ -116,6 +128,15 @@ class RunningSteps:
             del self._marks[key]
             self._ended_ns.pop(key, None)
             self._seen.pop(key, None)
+            self._logs.pop(key, None)
+
+
+def _written_ns(path: str) -> int | None:
+    """When a file was last written to."""
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return None
 
 
 def tail_of(profile: Profile, news: News) -> Tail:

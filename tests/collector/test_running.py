@@ -1,5 +1,6 @@
 """A running step that is read on and extended is in the database what it is when all of it is loaded, at every look."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from crosswind.db.topology import store_topology
 from crosswind.profile.access import READ, WRITTEN
 from support.databases import new_schema
 from support.growing import CALLS, GrowingSpool
-from support.spools import SLICE_NS, SpoolBuilder
+from support.spools import SLICE_NS, Short, SpoolBuilder
 
 EDGE = 107_423 * 4096  # a slice at which blocks of any width begin
 FIRST = EDGE - 6
@@ -269,6 +270,26 @@ def test_an_image_that_exec_replaced_has_ended(step, wholes):
     step.look()
     step.check()
     assert wholes == [18, 19]
+
+
+def test_short_processes_of_before_are_not_read_again(step, wholes):
+    """A script copies its input, then a program runs for a day. When it starts something again all is read, once."""
+    log = step.spool / "7.0.u0.1.xwl"
+    builder = SpoolBuilder(boot_id="another", host="n0", pid=99, start_ns=FIRST * SLICE_NS, job_id="7")
+    shorts = [Short("cp", FIRST * SLICE_NS + i, 10**6, {f"{CALLS}_calls": 3}) for i in range(4)]
+    for k in range(9):
+        if k in (0, 5):
+            log.write_bytes(builder.build_short_log(shorts[: 2 if k == 0 else 4]))
+        if k in (1, 7):  # before that its last record was written a moment ago
+            os.utime(log, (1e9 + k, 1e9 + k))
+        step.close(FIRST + k)
+        step.look()
+        step.check()
+    with reading(step.engines[0]) as conn:
+        total = sum(sum(process.values.values()) for process in step.processes) + 4 * 3
+        assert queries.get_frames(conn, 1)[f"{CALLS}_calls"].values.sum() == total
+        assert sum(p.count for p in queries.get_processes(conn, 1)) == 18 + 4
+    assert wholes == [19] * 5, "looks 0, 1, and 5, 6, 7"
 
 
 def test_nodes_that_move_meanwhile(step, wholes):
