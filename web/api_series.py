@@ -142,7 +142,8 @@ def _system_slices(arguments: dict[str, Any], *, counted: bool) -> tuple[int, in
     most = _MOST_DAYS_COUNTED if counted else _MOST_DAYS
     if not 0 < span_ms <= most * _DAY_MS:
         abort(400, description=f"The time from `from` to `to` is to be more than nothing and at most {most} days.")
-    slice_ns = SLICE_NS * max(1, -(-span_ms * _MS // (SLICE_NS * arguments["max_points"])))
+    whole = max(arguments["max_points"] - 1, 1)  # the first and the last may lie partly outside
+    slice_ns = SLICE_NS * max(1, -(-span_ms * _MS // (SLICE_NS * whole)))
     first = arguments["from_ms"] * _MS // slice_ns
     return first, max(1, -(-arguments["to_ms"] * _MS // slice_ns) - first), slice_ns
 
