@@ -106,7 +106,7 @@ class SlurmLauncher:
         answer = _slurm("sbatch", "--parsable", *options, str(files.of("sbatch")))
         job_id = answer.split()[-1].partition(";")[0]
         end = time.monotonic() + QUEUED_S
-        while _state(job_id) in PENDING:
+        while (state := _state(job_id)) in PENDING or not (state or read_ended(files)):
             if time.monotonic() > end:
                 raise LaunchError(
                     f"job {job_id} waited in the queue for {QUEUED_S / 60:.0f} minutes: reserve the nodes"
@@ -120,13 +120,11 @@ class SlurmLauncher:
 
     def stop(self, started: Started) -> ProgramRecord:
         """SIGTERM to the program itself, then as wait."""
-        is_running = read_ended(JobFiles(started.folder, started.role)) is None
-        if is_running:
-            _end_program(started)
-        return _record(started, _ended(started, STOP_S), stopped=is_running)
+        is_asked = _ask_to_end(started)
+        return _record(started, _ended(started, STOP_S), stopped=is_asked)
 
     def abandon(self, folder: Path) -> None:
-        """End the jobs of this folder, whoever submitted them; those that run may remove what they made."""
+        """End the jobs of this folder, whoever submitted them; those that run may clean up. LaunchError."""
         folder = folder.absolute()
         end = time.monotonic() + CLEAN_S
         for job_id in _jobs_of(folder):
@@ -137,6 +135,8 @@ class SlurmLauncher:
         while (left := _jobs_of(folder)) and time.monotonic() < end:
             _try("scancel", *left)
             time.sleep(LOOK_S)
+        if left:
+            raise LaunchError(f"jobs {', '.join(left)} do not end: scancel them")
 
     def agent_files(self) -> list[Path]:
         """Of all agents whose spool directories were named."""
@@ -169,6 +169,8 @@ def _ended(started: Started, timeout_s: float) -> Ended:
 
 def _record(started: Started, ended: Ended, *, stopped: bool) -> ProgramRecord:
     files = JobFiles(started.folder, started.role)
+    if not ended.is_gathered:
+        raise LaunchError(f"{started.program.name} left no spool files: see {files.of('log')} and {files.of('err')}")
     begin_ns = read_begin_ns(files) or ended.begin_ns
     profile = write_main_profile(files.of("spool"), files.of("xwp"))
     shutil.rmtree(files.of("spool"))
@@ -181,15 +183,16 @@ def _command(program: Program, work: Path, scratch: Path) -> list[str]:
     return command_of(program, work, scratch, load_folder() if needs_load else None)
 
 
-def _end_program(started: Started) -> None:
-    """SIGTERM to its ranks, which may just be about to start. LaunchError."""
+def _ask_to_end(started: Started) -> bool:
+    """SIGTERM to its ranks, which may just be about to start; whether it was needed. LaunchError."""
     end = time.monotonic() + STOP_S
-    while not _try("scancel", "--signal=TERM", f"{started.job_id}.{STEP}"):
-        if read_ended(JobFiles(started.folder, started.role)):
-            return
+    while read_ended(JobFiles(started.folder, started.role)) is None:
+        if _try("scancel", "--signal=TERM", f"{started.job_id}.{STEP}"):
+            return True
         if time.monotonic() > end:
             raise LaunchError(f"job {started.job_id} could not be stopped within {STOP_S:.0f} s")
         time.sleep(LOOK_S)
+    return False
 
 
 def _forget(files: JobFiles) -> None:

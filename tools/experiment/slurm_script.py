@@ -8,7 +8,7 @@ into the run's folder, which all nodes have to see, and removes what was made. T
     ROLE.sbatch   ROLE.rank    what Slurm runs, what each rank runs
     ROLE.out      ROLE.err     of the program; ROLE.log is that of the script
     ROLE.spool/*               the spool files, and when each rank began
-    ROLE.ended                 written last: exit code of srun, when srun began and ended
+    ROLE.ended                 written last: exit code of srun, when srun began and ended, exit code of the second step
 """
 
 from __future__ import annotations
@@ -59,9 +59,12 @@ code=$?
 end=${{EPOCHREALTIME/[.,]/}}
 srun {each_node} bash -c '
   cp "{spool}"/* "$gathered/"
-  rm -rf "{spool}"'
+  code=$?
+  rm -rf "{spool}"
+  exit $code'
+not_gathered=$?
 rm -rf {scratch}
-echo "$code $begin $end" >{ended}.new && mv {ended}.new {ended}
+echo "$code $begin $end $not_gathered" >{ended}.new && mv {ended}.new {ended}
 """
 
 
@@ -89,11 +92,12 @@ class JobFiles:
 
 @dataclass(frozen=True)
 class Ended:
-    """What the script says at its end; times in ns, UTC, of srun."""
+    """What the script says at its end; times in ns, UTC, of srun. is_gathered: all nodes' spool files are there."""
 
     exit_code: int
     begin_ns: int
     end_ns: int
+    is_gathered: bool
 
 
 def sbatch_options(program: Program, files: JobFiles, name: str) -> list[str]:
@@ -149,10 +153,10 @@ def rank_script(command: Sequence[str], library: Path, slice_length: str) -> str
 def read_ended(files: JobFiles) -> Ended | None:
     """What the script said last; None: it has not ended. ValueError: something else."""
     try:
-        code, begin_us, end_us = files.of("ended").read_text().split()
+        code, begin_us, end_us, not_gathered = files.of("ended").read_text().split()
     except FileNotFoundError:
         return None
-    return Ended(int(code), int(begin_us) * 1000, int(end_us) * 1000)
+    return Ended(int(code), int(begin_us) * 1000, int(end_us) * 1000, not_gathered == "0")
 
 
 def read_begin_ns(files: JobFiles) -> int | None:

@@ -191,6 +191,14 @@ class TestLauncher:
         with pytest.raises(LaunchError, match=f"job {JOB} was lost"):
             launcher.wait(started, 30)
 
+    def test_what_could_not_be_gathered_is_no_profile(self, stand_ins, folder):
+        copy = stand_ins / "bin" / "cp"
+        copy.write_text("#!/bin/sh\nexit 1\n")
+        copy.chmod(0o755)
+        launcher = SlurmLauncher(stand_ins)
+        with pytest.raises(LaunchError, match="prog left no spool files: see "):
+            launcher.wait(launcher.start(program("true"), folder, "probe", "1s"), 60)
+
     def test_a_refusal_is_in_slurms_own_words(self, stand_ins, folder):
         (stand_ins / "bin" / "sbatch").write_text("#!/bin/sh\necho sbatch: error: no such partition >&2\nexit 1\n")
         with pytest.raises(LaunchError, match="sbatch: sbatch: error: no such partition"):
