@@ -36,18 +36,24 @@ def test_nothing_is_written_in_silence(mpi: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
-    [("cpu", []), ("node", ["--kind", "memory"]), ("node", ["--kind", "cache"]), ("network", ["--kind", "messages"])],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+    ("name", "options", "ranks"),
+    [
+        ("cpu", [], 2),
+        ("node", ["--kind", "memory"], 1),
+        ("node", ["--kind", "cache"], 1),
+        ("network", ["--kind", "messages"], 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
-def test_periods_begin_together_and_rest_is_rest(mpi: str, name: str, options: list[str]) -> None:
-    ranks = 2 if name == "network" else 1
-    report = report_of(command(mpi, name, "--seconds", 2.2, "--active", 0.4, "--silent", 0.6, *options, ranks=ranks))
+def test_periods_begin_together_and_rest_is_rest(name: str, options: list[str], ranks: int) -> None:
+    report = report_of(
+        command(any_mpi(), name, "--seconds", 2.2, "--active", 0.4, "--silent", 0.6, *options, ranks=ranks)
+    )
     whole = [(begin, end) for begin, end in report["active_ns"] if begin - report["start_ns"] > SECOND // 10]
     assert len(whole) >= 2
     for begin, end in whole[:-1]:
         assert begin % SECOND < SECOND // 4  # late by no more than a busy machine makes it
-        assert SECOND // 5 < end - begin < 7 * SECOND // 10
+        assert SECOND // 5 < end - begin < 95 * SECOND // 100  # a step on a busy machine may be long
     assert all(begin % SECOND < 4 * SECOND // 10 for begin, _ in report["active_ns"])
     active = sum(end - begin for begin, end in report["active_ns"])
     assert report["busy_ns"] <= ranks * active * 1.1 + SECOND // 20  # ranks differ in when they see an end

@@ -11,7 +11,7 @@
 #include "load.h"
 
 enum kind { PAIRS, ALLTOALL, MESSAGES };
-enum { WINDOW = 64, WINDOWS = 16, SMALL = 8 };
+enum { WINDOW = 64, WINDOWS = 4, SMALL = 8 };
 enum count { SENDRECV, ALL, ISEND, BYTES_OUT };
 
 static const char *const kind_words[] = {"pairs", "alltoall", "messages", NULL};
