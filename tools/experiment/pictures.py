@@ -96,9 +96,9 @@ def _periodic_title(pair: PairResult) -> str:
     phases = pair.phases
     assert phases is not None  # noqa: S101
     dent = [f"{percent(phases.depth_pct)} lower while active"] if phases.depth_pct is not None else []
-    slower = [f"the run {percent(pair.change.slow_down_pct)} longer"] if pair.change else []
+    slower = [f"slow-down {percent(pair.change.slow_down_pct)}"] if pair.change else []
     told = f"rank correlation {number(phases.rho, 2)}, p = {p_value(phases.p)}"
-    return ", ".join([*dent, *slower, told]).replace("-", "−")
+    return ", ".join([*dent, *slower, told]).replace(" -", " −")
 
 
 def _line(axes: Axes, course: Course, scale: float, colour: str, width: float, label: str) -> None:

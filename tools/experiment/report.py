@@ -43,7 +43,7 @@ MAX_LISTED = 20
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2rem auto; padding: 0 1rem; color: #222 }
 h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2.5rem } p { max-width: 75ch }
-img { max-width: 100%; height: auto } .wide { overflow-x: auto }
+figure { margin: 1.5rem 0 } img { max-width: 100%; height: auto } .wide { overflow-x: auto } td { white-space: nowrap }
 table { border-collapse: collapse; font-size: .9rem } th, td { padding: .25rem .8rem .25rem 0; text-align: right }
 th { border-bottom: 1px solid #aaa; vertical-align: bottom } td { border-bottom: 1px solid #e3e7ea }
 th:first-child, td:first-child { text-align: left } .warning { border-left: 4px solid #d9a441; padding-left: .8rem }

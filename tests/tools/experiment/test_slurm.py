@@ -102,6 +102,12 @@ class TestScript:
         assert "--time=4" in options  # 5 * 10 s + 60 s + 120 s
         assert f"--output={str(folder).replace('%', '%%')}/probe.log" in options
         assert f"--chdir={folder}" in options
+        assert "--exclusive" not in options
+
+    def test_without_a_nodelist_nobody_else_is_on_its_nodes(self, folder):
+        options = sbatch_options(program("x"), JobFiles(folder, "probe"), "a--b--0-probe")
+        assert "--exclusive" in options
+        assert not [word for word in options if word.startswith("--nodelist")]
 
     @pytest.mark.parametrize(("mpi", "kind"), [("openmpi", "pmix"), ("mpich", "pmi2"), ("", "none")])
     def test_each_mpi_finds_its_ranks(self, folder, mpi, kind):
