@@ -28,7 +28,7 @@ from crosswind.tools.experiment.launcher import (
     program_record,
     write_main_profile,
 )
-from crosswind.tools.experiment.processes import ask_to_end, end_processes
+from crosswind.tools.experiment.processes import ask_to_end, end_processes, has_program
 from crosswind.tools.experiment.records import ROLES, ProgramRecord, Role
 from crosswind.tools.library import find_library
 from crosswind.tools.machine import describe_machine
@@ -37,6 +37,7 @@ from crosswind.tools.profiling import PREFIX, make_spool, profiled_environment
 
 __all__ = ["LocalLauncher"]
 
+START_S = 60.0  # for an MPI's launcher to start the ranks
 STOP_S = 60.0  # for a program to end after SIGTERM: it finishes what it is at, and MPI shuts down
 LAUNCHER_S = 3.0  # after so long without a program, its launcher is asked to end
 POLL_S = 0.05
@@ -73,7 +74,7 @@ class LocalLauncher:
         return {"machine": describe_machine(), "node": os.uname().nodename}
 
     def start(self, program: Program, folder: Path, role: Role, slice_length: str) -> _Local:
-        """Start it; its launcher runs."""
+        """Start it, and wait for its first process."""
         scratch = self.scratch / job_name(folder, role)
         scratch.mkdir(parents=True)
         launcher, own = _launched(program, folder / role, scratch)
@@ -95,6 +96,11 @@ class LocalLauncher:
             except OSError as error:
                 raise LaunchError(f"{program.name}: {command[0]}: {error.strerror}") from None
         self._running[spool] = process
+        deadline = time.monotonic() + START_S
+        while process.poll() is None and not has_program(spool):
+            if time.monotonic() > deadline:
+                raise LaunchError(f"{program.name}: its launcher did not start it within {START_S:.0f} s")
+            time.sleep(POLL_S)
         return _Local(program, role, folder, scratch, job_id, process, spool, begin_ns)
 
     def wait(self, started: Started, timeout_s: float) -> ProgramRecord:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from crosswind.tools.experiment.launcher import LaunchError
 
-__all__ = ["ask_to_end", "end_processes"]
+__all__ = ["ask_to_end", "end_processes", "has_program"]
 
 PATIENCE_S = 5.0  # after SIGTERM, then again after SIGKILL
 POLL_S = 0.05
@@ -28,6 +28,11 @@ class _Process:
     @property
     def is_starter(self) -> bool:
         return self.name.startswith(STARTERS)
+
+
+def has_program(spool: Path) -> bool:
+    """Whether anything runs that is not on its way to start something."""
+    return any(not process.is_starter for process in _processes_of(spool).values())
 
 
 def ask_to_end(spool: Path, *, but: Collection[int] = ()) -> set[int]:

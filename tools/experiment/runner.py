@@ -36,6 +36,7 @@ from crosswind.tools.output import one_line
 
 __all__ = ["Runner"]
 
+TRY = ".try"  # and its number: the folder of an earlier try
 MAX_TRIES = 3  # of a run that others disturb
 MAX_FAILURES = 3  # runs one after another; then it is no accident
 
@@ -105,13 +106,14 @@ class Runner:
     def _set_aside(self, run: Run) -> int:
         """An empty folder for the run; what is in its place is kept as KEY.tryN. The number of the new try."""
         folder = self._folder(run)
+        suffixes = [path.name.rpartition(TRY)[2] for path in folder.parent.glob(f"{run.key}{TRY}*")]
+        kept = [int(suffix) for suffix in suffixes if suffix.isdecimal()]
         before = read_record(folder)
         if before is not None:
-            kept = folder.with_name(f"{run.key}.try{before.try_number}")
-            shutil.rmtree(kept, ignore_errors=True)
-            folder.rename(kept)
+            kept.append(before.try_number)
+            folder.rename(folder.with_name(f"{run.key}{TRY}{before.try_number}"))
         folder.mkdir()
-        return before.try_number + 1 if before else 1
+        return 1 + max(kept, default=0)
 
     def _try(self, run: Run, try_number: int) -> tuple[RunRecord, list[NodeSlices]]:
         """Make the run once, and record it."""
@@ -131,10 +133,9 @@ class Runner:
         end_ns = time.time_ns()
         conditions = Conditions(**asdict(watch.conditions())) if is_local else None
         seen = self._seen(begin_ns, end_ns)
-        outside = self._outside(folder, programs, disk or seen, begin_ns, end_ns)
-        if status == "done" and is_disturbed(
-            outside, (end_ns - begin_ns) / 1e9, self.experiment.experiment.outside_pct
-        ):
+        outside = self._outside(folder, programs, disk or seen)
+        lasted_s = (end_ns - begin_ns) / 1e9
+        if status == "done" and is_disturbed(outside, lasted_s, self.experiment.experiment.outside_pct):
             assert outside is not None, "disturbed by it"  # noqa: S101
             status, why = "discarded", f"others made {outside.outside_pct:.0f} % of the traffic ({outside.source})"
         record = RunRecord(
@@ -172,8 +173,6 @@ class Runner:
         folder: Path,
         programs: Sequence[ProgramRecord],
         moved: DiskWatch | list[NodeSlices],
-        begin_ns: int,
-        end_ns: int,
     ) -> Outside | None:
         """What others moved; None: cannot be told."""
         if not programs or any(program.profile is None for program in programs):
@@ -182,7 +181,10 @@ class Runner:
         if isinstance(moved, DiskWatch):
             return moved.beside(profiles)
         resource = self.launcher.server_resource()
-        return beside_on_servers(moved, profiles, resource, begin_ns, end_ns) if resource else None
+        if resource is None:
+            return None
+        begin_ns, end_ns = min(p.begin_ns for p in programs), max(p.end_ns for p in programs)  # not in the queue
+        return beside_on_servers(moved, profiles, resource, begin_ns, end_ns)
 
     def _load(self, record: RunRecord, seen: list[NodeSlices], progress: Progress) -> None:
         engine = open_jobs(self.directory)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from crosswind.collector.agent.nodefile import NodeWriter
+from crosswind.collector.agent.sample import Slice
 from crosswind.tools.experiment.description import read_experiment
 from crosswind.tools.experiment.local import LocalLauncher
 from crosswind.tools.experiment.plan import plan
@@ -70,3 +72,17 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, load: Path) -> Itera
     yield make
     for each in made:
         each.clean_up()
+
+
+@pytest.fixture
+def node_file() -> Callable[..., None]:
+    """Write the file of an agent on a server s1 of fs:net: n slices from `first` on, each of so many bytes written."""
+
+    def write_file(path: Path, first: int, n: int, length: int, written: int = 1) -> None:
+        writer = NodeWriter(path, {"node": "s1", "serves": "fs:net", "slice_ns": length})
+        for k in range(first, first + n):
+            values = {("nfsd_write_bytes", ""): written, ("nfsd_read_bytes", ""): 0}
+            writer.append(Slice(k, k * length, (k + 1) * length, values))
+        writer.close()
+
+    return write_file

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from crosswind.collector.agent.metrics import BY_NAME
-from crosswind.collector.agent.nodefile import NodeWriter
-from crosswind.collector.agent.sample import Slice
 from crosswind.db.nodes import NodeSlices
 from crosswind.tools.experiment.agents import node_files, seen_by_agents
 from crosswind.tools.experiment.outside import DiskWatch, beside_on_servers, is_disturbed
@@ -132,27 +130,15 @@ def test_a_file_system_in_memory_has_no_disk():
     assert DiskWatch(Path("/dev/shm")).beside([]) is None
 
 
-def node_file(path, first: int, n: int, length: int = S) -> None:
-    header = {
-        "node": "s1", "serves": "fs:net", "slice_ns": length,
-        "boot_id": "", "booted_ns": 0,
-        "columns": {"nfsd_write_bytes": {"unit": "B", "kind": "counter"}},
-    }  # fmt: skip
-    writer = NodeWriter(path, header)
-    for k in range(first, first + n):
-        writer.append(Slice(k, k * length, (k + 1) * length, {("nfsd_write_bytes", ""): k}))
-    writer.close()
-
-
-def test_agents_files_give_the_slices_of_the_run_and_stay(tmp_path):
-    node_file(tmp_path / "s1.xwn", 0, 100)
+def test_agents_files_give_the_slices_of_the_run_and_stay(tmp_path, node_file):
+    node_file(tmp_path / "s1.xwn", 0, 100, S)
     (tmp_path / "broken.xwn").write_bytes(b"nonsense\n")
     (found,) = seen_by_agents(lambda: node_files([tmp_path]), 10 * S + 1, 20 * S)
     assert sorted(found.rows) == list(range(10, 20))
     assert (tmp_path / "s1.xwn").exists()
 
 
-def test_it_waits_for_an_agent_that_has_not_come_to_the_end(tmp_path):
+def test_it_waits_for_an_agent_that_has_not_come_to_the_end(tmp_path, node_file):
     length = S // 10
     last = time.time_ns() // length
     node_file(tmp_path / "a.xwn", last - 20, 18, length)

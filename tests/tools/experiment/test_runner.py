@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from crosswind.db.connection import reading
+from crosswind.db.node_queries import list_nodes
 from crosswind.profile.store import read_profile
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment import runner as runner_module
+from crosswind.tools.experiment.loading import open_jobs
 from crosswind.tools.experiment.outside import DiskWatch
 from crosswind.tools.experiment.progress import Progress
 from crosswind.tools.experiment.records import Outside, RunRecord, read_record, read_records, write_record
@@ -125,6 +129,17 @@ def test_failures_in_a_row_end_the_experiment_and_are_made_again(write, runner):
     assert len(made.due()) == 5
 
 
+def test_tries_are_counted_on_wherever_a_runner_was_killed(write, runner):
+    made = runner(write(SH.format("exit 3"), of_probe=BARE, pairs=ALONE))
+    make(made)
+    folder = made.directory / "runs" / "p--alone--0"
+    folder.rename(folder.with_name("p--alone--0.try1"))  # killed between this and the making of a new folder
+    make(made)
+    make(made)
+    assert [(r.try_number, r.status) for r in read_records(made.directory)] == [(n, "failed") for n in (1, 2, 3)]
+    assert len(list((made.directory / "runs").iterdir())) == 3
+
+
 @contextmanager
 def writing_beside(directory: Path) -> Iterator[None]:
     """Somebody else writes and flushes all the time."""
@@ -181,6 +196,31 @@ def test_a_run_that_others_disturb_once_is_made_again(write, runner, monkeypatch
     assert [(r.status, r.try_number) for r in records] == [("discarded", 1), ("done", 2)]
     assert records[0].why == "others made 50 % of the traffic (disk x)"
     assert made.due() == []
+
+
+@pytest.mark.parametrize(("written", "status"), [(0, "done"), (50 * MIB, "discarded")])
+def test_servers_that_agents_watch_tell_what_others_did(
+    write, runner, monkeypatch, tmp_path, node_file, written, status
+):
+    length = 10**9
+    spool = tmp_path / "agents"
+    spool.mkdir()
+    node_file(spool / "s1.xwn", time.time_ns() // length - 5, 60, length, written)
+    os.utime(spool / "s1.xwn", (time.time() + 60,) * 2)  # as if the agent had just written
+    made = runner(write(SH.format("sleep 1"), of_probe=BARE, pairs=ALONE, settings="outside_pct = 10"))
+    monkeypatch.setattr(made.launcher, "_agents", [spool])
+    monkeypatch.setattr(made.launcher, "server_resource", lambda: "fs:net")
+    _, records = make(made)
+    assert {record.status for record in records} == {status}
+    assert {record.outside.source for record in records} == {"servers s1"}
+    if status == "discarded":
+        assert records[0].why == "others made 100 % of the traffic (servers s1)"
+    else:
+        engine = open_jobs(made.directory)
+        with reading(engine) as conn:
+            (node,) = list_nodes(conn, serves="fs:net")
+        engine.dispose()
+        assert (node.name, node.first_ns <= records[0].begin_ns) == ("s1", True)
 
 
 def test_a_damaged_record_is_named(tmp_path):
