@@ -57,23 +57,18 @@ class Judge:
     def _estimate(self, program: ProgramRecord) -> tuple[float | None, str]:
         """Percent of the run's time, or why there is none."""
         try:
-            with self._job(program) as (_, job):
-                pass
+            with self._job(program) as found:
+                return _pct(found[1].estimate) if found else (None, _NOT_LOADED)
         except DatabaseError as error:
             return None, str(error)
-        if job is None:
-            return None, _NOT_LOADED
-        if job.estimate is None:
-            return None, NO_SEGMENTS
-        return _pct(job.estimate), "" if _pct(job.estimate) is not None else str(job.estimate.get("sentence", ""))
 
     def _rank(self, each: Beside) -> tuple[int | None, bool, str]:
         """The signal's place, whether it came first and is a finding, and why there is no list."""
         try:
-            with self._job(each.probe) as (connection, job):
-                if job is None or connection is None:
+            with self._job(each.probe) as job:
+                if job is None:
                     return None, False, _NOT_LOADED
-                found = read_lookup(connection, job)
+                found = read_lookup(*job)
         except DatabaseError as error:
             return None, False, str(error)
         if found.why_not:
@@ -83,16 +78,16 @@ class Judge:
         return rank, rank == 1 and first is not None and first.found, ""
 
     @contextmanager
-    def _job(self, program: ProgramRecord) -> Iterator[tuple[Connection | None, JobRow | None]]:
-        """The program's job and a connection to read of it; None: it is not there. Raises DatabaseError."""
+    def _job(self, program: ProgramRecord) -> Iterator[tuple[Connection, JobRow] | None]:
+        """A connection and the program's job in it; None: it is not there. Raises DatabaseError."""
         if not self._is_there:
-            yield None, None
+            yield None
             return
         engine = open_database(self._url, create=False)
         try:
             with reading(engine) as connection:
                 jobs = find_jobs(connection, program.job_id, program.step or None)
-                yield connection, jobs[0] if jobs else None
+                yield (connection, jobs[0]) if jobs else None
         finally:
             engine.dispose()
 
@@ -103,6 +98,9 @@ def _place(found: Lookup, signal: ProgramRecord) -> int | None:
     return listed.index(signal.job_id) + 1 if signal.job_id in listed else None
 
 
-def _pct(document: dict[str, Any]) -> float | None:
+def _pct(document: dict[str, Any] | None) -> tuple[float | None, str]:
+    """Percent of the run's time from an estimate's document, or why it gives none."""
+    if document is None:
+        return None, NO_SEGMENTS
     value = document.get("interference_pct")
-    return float(value) if isinstance(value, int | float) else None
+    return (float(value), "") if isinstance(value, int | float) else (None, str(document.get("sentence", "")))
