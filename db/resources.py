@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "FEEDS", "NOWHERE", "PLACED", "UNPLACED", "Place", "Placement", "metrics_of", "resource_names", "rows_of",
-    "rows_of_any", "rows_of_kind", "share_of", "split",
+    "rows_of_any", "rows_of_kind", "share_of", "shares_of_all", "split", "used_by",
 ]  # fmt: skip
 
 _MPI_TRAFFIC = ("mpi_p2p", "mpi_coll_one_to_all", "mpi_coll_all_to_one", "mpi_coll_all_to_all", "mpi_rma")
@@ -95,6 +95,24 @@ def resource_names(kind: str, hosts: Sequence[str], place: Place = NOWHERE) -> l
         return [kind]
     places = (_place_in(kind, host, place) for host in dict.fromkeys(hosts))
     return [f"{kind}@{name}" for name in dict.fromkeys(places) if name]
+
+
+def used_by(kind: str, hosts: Sequence[str], place: Place = NOWHERE) -> tuple[list[str], NDArray[np.intp]]:
+    """The resources of a kind as resource_names, and for each process which of them it uses, -1: none."""
+    names = {name: number for number, name in enumerate(resource_names(kind, hosts, place))}
+    if kind not in _WITH_PLACE:
+        return list(names), np.zeros(len(hosts), dtype=np.intp)
+    of_host = {host: names.get(f"{kind}@{_place_in(kind, host, place)}", -1) for host in dict.fromkeys(hosts)}
+    return list(names), np.array([of_host[host] for host in hosts], dtype=np.intp)
+
+
+def shares_of_all(values: NDArray[np.int64], users: NDArray[np.intp]) -> NDArray[np.int64]:
+    """A job's own shares of the sums of resources: int64 [resource, slice] from values [process, slice] and which of
+    the resources each process uses, -1: none. Each is used by one at least.
+    """
+    order = np.argsort(users, kind="stable")[np.count_nonzero(users < 0) :]
+    begins = np.flatnonzero(np.diff(users[order], prepend=-1))
+    return np.add.reduceat(values[order], begins, axis=0, dtype=np.int64)
 
 
 def rows_of(resource: str, hosts: Sequence[str], place: Place = NOWHERE) -> NDArray[np.intp]:

@@ -161,13 +161,14 @@ def shares_of(
     fed_by.
     """
     hosts = [p.host for p in profile.processes]
-    return {
-        (name, metric): resources.share_of(name, profile.slices[metric], hosts, place)
-        for kind, metrics in fed.items()
-        for name in resources.resource_names(kind, hosts, place)
-        for metric in metrics
-        if metric in profile.slices
-    }
+    shares: dict[tuple[str, str], NDArray[np.int64]] = {}
+    for kind, metrics in fed.items():
+        names, users = resources.used_by(kind, hosts, place)
+        for metric in metrics if names else ():
+            if metric in profile.slices:
+                sums = resources.shares_of_all(profile.slices[metric], users)
+                shares |= {(name, metric): share for name, share in zip(names, sums, strict=True)}
+    return shares
 
 
 def state_of(processes: Sequence[Process]) -> str:

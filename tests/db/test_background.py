@@ -1,6 +1,7 @@
 """The background is the sum over all jobs, whatever they are: against plain NumPy sums over the profiles."""
 
 import tempfile
+import time
 
 import numpy as np
 import pytest
@@ -193,6 +194,32 @@ def test_the_table_of_resources_names_real_metrics_once():
     assert BY_NAME["rss"].kind == "gauge"
     every = [m for kind, metrics in resources.FEEDS.items() if kind not in resources.PLACED for m in metrics]
     assert len(set(every)) == len(every), "a count that feeds two resources"
+
+
+def test_the_shares_of_all_resources_at_once_are_those_of_each():
+    """Hosts in any order, on switches that are known for some, with sums that wrap round."""
+    rng = np.random.default_rng(3)
+    hosts = [f"n{i}" for i in rng.integers(0, 40, 300)]
+    values = rng.integers(-(1 << 63), 1 << 63, (300, 17), dtype=np.int64)
+    switches = {f"n{i}": f"s{i // 8}" for i in range(30)}
+    for place in (resources.NOWHERE, resources.Place(switches, "normal")):
+        for kind in resources.FEEDS:
+            names, users = resources.used_by(kind, hosts, place)
+            assert names == resources.resource_names(kind, hosts, place)
+            if names:
+                shares = resources.shares_of_all(values, users)
+                for name, share in zip(names, shares, strict=True):
+                    np.testing.assert_array_equal(share, resources.share_of(name, values, hosts, place), err_msg=name)
+            else:
+                assert not (users >= 0).any()
+
+
+def test_a_job_of_many_hosts_is_loaded_in_proportion(engine):
+    """Of 3000 hosts, each with resources of its own: not the product of both."""
+    hosts = tuple(f"w{i:04}" for i in range(3000))
+    begin = time.process_time()
+    load_profile(engine, make_writer(hosts=hosts, n_ranks=3000, n_slices=15))
+    assert time.process_time() - begin < 20
 
 
 @pytest.mark.parametrize("name", ["", "fs", "fs:disk", "cpu@", "net@node01", "fs:net@", "mem", "disk@a"])
