@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 __all__ = ["Grid", "NodeRows", "between", "levels", "natural_order", "runs_of"]
 
+_Covered = tuple[slice, NDArray[np.int64], NDArray[np.int64]]
+
 LEVELS = 254  # shades of a cell; 0: nothing ran there
 
 
@@ -70,6 +72,7 @@ class Grid:
         self.rows, self.begin_ns, self.columns, self._extreme = rows, begin_ns, columns, extreme
         self.column_ns = (end_ns - begin_ns) / columns
         self._row = {name: i for i, name in enumerate(rows.names)}
+        self._covered: dict[tuple[int, int, int], _Covered | None] = {}
         self._values = np.full((len(rows.names), columns), np.nan, dtype=np.float32)
 
     def column(self, at_ns: float) -> int:
@@ -111,18 +114,27 @@ class Grid:
         self, values: NDArray[np.float64], first_slice: int, slice_ns: int
     ) -> tuple[slice, NDArray[np.float64]] | None:
         """The columns that slices cover, and the extreme of the slices in each, [row, column]; None: none."""
-        edges = (first_slice + np.arange(values.shape[1] + 1, dtype=np.float64)) * slice_ns
+        span = (first_slice, slice_ns, values.shape[1])
+        if span not in self._covered:  # the same for all nodes of a job, and often for all nodes
+            self._covered[span] = self._cover(*span)
+        covered = self._covered[span]
+        if covered is None:
+            return None
+        columns, begin, stop = covered
+        return columns, _extreme_between(self._extreme, values, begin, stop)
+
+    def _cover(self, first_slice: int, slice_ns: int, n_slices: int) -> _Covered | None:
+        """The columns that slices cover, and for each its first slice and the one behind its last, from the first."""
+        edges = (first_slice + np.arange(n_slices + 1, dtype=np.float64)) * slice_ns
         inside = (edges[1:] > self.begin_ns) & (edges[:-1] < self.begin_ns + self.columns * self.column_ns)
         if not inside.any():
             return None
         first = max(self.column(edges[:-1][inside][0]), 0)
         last = min(self.column(edges[1:][inside][-1] - 1), self.columns - 1)
         starts = self.begin_ns + np.arange(first, last + 1) * self.column_ns
-        begin = np.clip((starts // slice_ns).astype(np.int64) - first_slice, 0, values.shape[1] - 1)
-        stop = np.clip(
-            -(-(starts + self.column_ns) // slice_ns).astype(np.int64) - first_slice, begin + 1, values.shape[1]
-        )
-        return slice(first, last + 1), _extreme_between(self._extreme, values, begin, stop)
+        begin = np.clip((starts // slice_ns).astype(np.int64) - first_slice, 0, n_slices - 1)
+        stop = np.clip(-(-(starts + self.column_ns) // slice_ns).astype(np.int64) - first_slice, begin + 1, n_slices)
+        return slice(first, last + 1), begin, stop
 
     def cells(self) -> NDArray[np.float32]:
         """[row, column]: the extreme of the nodes of a row; NaN where nothing is known of any."""

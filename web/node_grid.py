@@ -18,7 +18,7 @@ from crosswind.web.identity.privacy import withheld_of_each, withheld_words
 
 __all__ = ["MOST_VALUES", "colour_nodes"]
 
-MOST_VALUES = 40_000_000  # nodes times slices times metrics that are read for one picture
+MOST_VALUES = 20_000_000  # nodes times slices times metrics that are read for one picture
 
 _JobsOf = Mapping[tuple[str, str], Sequence[PlacedJob]]  # (cluster, node) -> the viewer's own jobs there
 
