@@ -36,7 +36,7 @@ def trace(page, plot: str, series: str) -> list[float | None]:
     return page.evaluate(
         "([plot, series]) => document.querySelector('.js-plotly-plot').data"
         ".filter(t => t.meta.plot === plot && t.meta.series === series && t.meta.part === 'line')"
-        ".map(t => t.meta.added ? t.y.slice(1, -1) : t.y)[0]",
+        ".map(t => t.meta.values ?? t.y)[0]",
         [plot, series],
     )
 

@@ -58,6 +58,45 @@ def test_a_stretch_of_the_picture_leads_to_what_rose_in_it(watched: Watched) -> 
     until(page, "document.querySelector('h2#list-title')?.textContent === 'What rose when it lost time'")
 
 
+def test_the_table_leads_to_a_stretch_by_keyboard(watched: Watched) -> None:
+    page = watched.open("/jobs/1/lookup")
+    until(page, DRAWN)
+    page.locator("summary", has_text="The picture as a table").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")  # the table, which scrolls
+    page.keyboard.press("Tab")
+    first = page.locator("details table a").first
+    assert first.evaluate("element => element === document.activeElement")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**from=1760000000000**")
+    until(page, "document.querySelector('h2#list-title')?.textContent === 'What was higher in this stretch'")
+
+
+def test_lines_reach_the_edges_of_their_slices_also_at_gaps(watched: Watched) -> None:
+    """Drawn: where the line of a load with a gap begins and ends, in slices, and what the crosshair reads there."""
+    page = watched.open("/jobs/1/lookup")
+    until(page, DRAWN)
+    drawn, read = page.evaluate(
+        """async () => {
+            const { toTheEdges, valueAt } = await import("/static/plots/steps.js");
+            const whole = { x0: 500, dx: 1000, y: [1, 2, null, null, 3, null, 4, 5], line: { shape: "hvh" }, meta: {} };
+            const trace = toTheEdges(whole);
+            const div = document.body.appendChild(document.createElement("div"));
+            const still = { staticPlot: true };
+            await Plotly.newPlot(div, [{ ...trace, type: "scatter", mode: "lines" }], { width: 800 }, still);
+            const axis = div._fullLayout.xaxis;
+            const runs = [...div.querySelectorAll("path.js-line")].map((path) => {
+                const at = [...path.getAttribute("d").matchAll(/[ML]([-0-9.]+),|H([-0-9.]+)/g)];
+                const x = at.map((match) => axis.p2c(Number(match[1] ?? match[2])) / 1000);
+                return [Math.min(...x), Math.max(...x)];
+            });
+            return [runs, whole.y.map((_, index) => valueAt(trace, index))];
+        }"""
+    )
+    assert [edge for run in drawn for edge in run] == pytest.approx([0, 2, 4, 5, 6, 8], abs=0.02)
+    assert read == [1, 2, None, None, 3, None, 4, 5]
+
+
 def test_each_line_can_be_drawn_and_leads_to_its_job(watched: Watched) -> None:
     page = watched.open("/jobs/1/lookup?show=6")
     until(page, DRAWN)

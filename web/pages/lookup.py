@@ -12,7 +12,8 @@ from flask import Blueprint, Response, abort, jsonify, render_template
 from marshmallow import fields, pre_load, validate
 from sqlalchemy import Connection
 
-from crosswind.db import bulk, queries
+from crosswind.db import queries
+from crosswind.db.job_list import newest_data_ns
 from crosswind.db.loads import keys_in_scope
 from crosswind.db.queries import JobRow
 from crosswind.web.arguments import arguments_or_400
@@ -25,6 +26,7 @@ from crosswind.web.joblookup import job_or_404
 from crosswind.web.lookup import Sight, read_lookup
 from crosswind.web.lookup_answer import Lookup, step_name
 from crosswind.web.lookup_figure import load_figure, lookup_figure
+from crosswind.web.lookup_table import load_rows, lookup_rows
 from crosswind.web.name_log import log_names
 from crosswind.web.other_side import read_other_side
 from crosswind.web.palette import THEMES
@@ -88,12 +90,14 @@ def page(key: int) -> str:
     conn = connection()
     job = job_or_404(conn, key)
     found = _lookup(conn, job, wanted)
+    axis, chosen = Axis(job.first_slice, job.n_slices, job.slice_ns), found.chosen(wanted["show"])
     return render_template(
         "lookup.html",
         job=job,
         lookup=found,
-        stretch=found.window and Axis(job.first_slice, job.n_slices, job.slice_ns),
-        chosen=found.chosen(wanted["show"]),
+        stretch=found.window and axis,
+        chosen=chosen,
+        rows=lookup_rows(axis, found, chosen),
         withheld=None if viewer().names_others else withheld_words(),
     )
 
@@ -140,6 +144,7 @@ def index() -> str:
         wanted=wanted,
         from_text=_minute(wanted["from_"]),
         to_text=_minute(wanted["to"]),
+        rows=load_rows(found.axis, found.total),
         withheld=None if viewer().names_others else withheld_words(),
     )
 
@@ -191,6 +196,15 @@ def _busy_resource(conn: Connection, start_ns: int, end_ns: int) -> str:
     return _RESOURCES[0]
 
 
+def _last_hour(conn: Connection) -> tuple[int, int]:
+    """[begin, end) of the last hour in which a job ran, from when the first of those that may be seen was there."""
+    end_ns = newest_data_ns(conn) or time.time_ns()
+    begin_ns = end_ns - _HOUR_NS
+    jobs = queries.jobs_overlapping(conn, begin_ns, end_ns)
+    seen = keys_in_scope(conn, viewer().scope, {job.key for job in jobs})
+    return max(begin_ns, min((job.start_ns for job in jobs if job.key in seen), default=begin_ns)), end_ns
+
+
 def _minute(moment_ms: int) -> str:
     """As `Moment` reads it; seconds are kept."""
     return f"{datetime.fromtimestamp(moment_ms / 1000, UTC):%Y-%m-%dT%H:%M:%S}"
@@ -200,9 +214,7 @@ def _range(wanted: dict[str, Any]) -> RangeLookup:
     """The range that was asked for, by default the last hour in which a job ran; fills `wanted` in."""
     conn = connection()
     if wanted["from_"] is None or wanted["to"] is None:
-        span = bulk.time_span(conn)
-        end_ns = span.end_ns if span else time.time_ns()
-        begin_ns = max(end_ns - _HOUR_NS, span.start_ns) if span else end_ns - _HOUR_NS
+        begin_ns, end_ns = _last_hour(conn)
         wanted["from_"], wanted["to"] = begin_ns // 10**6, -(-end_ns // 10**6)
     start_ns, end_ns = wanted["from_"] * 10**6, wanted["to"] * 10**6
     if not start_ns < end_ns <= start_ns + MAX_RANGE_NS:
