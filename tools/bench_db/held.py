@@ -51,7 +51,9 @@ def _remove(engine: Engine, jobs: Collection[Placed]) -> None:
         with writing(engine) as conn:
             for held in queries.find_jobs(conn, str(job.number)):
                 profile = queries.get_profile(conn, held.key)
+                assert profile is not None, "nothing else deletes jobs"  # noqa: S101
                 row = queries.locked_job(conn, held.cluster, profile.job.id, profile.job.step, profile.job.uid)
+                assert row is not None, "it was found in this transaction"  # noqa: S101
                 share = contribution(profile, row.fed, NOWHERE)
                 add_to_background(conn, {block: -values for block, values in share.items()})
                 delete_rows(conn, held.key, held.first_slice * held.slice_ns)
