@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from werkzeug.serving import make_server
 
 from crosswind.db import load_profile, open_database
 from crosswind.db.events import Event, store_events
 from crosswind.tools.evaluation import evaluate
 from crosswind.web import create_app
 from support.profiles import FIRST_SLICE, SLICE_NS, make_lammps, make_profile
+from support.serving import serving
 from support.sites import SLOW
 
 pytestmark = pytest.mark.browser
@@ -37,13 +36,8 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     load_profile(engine, make_profile(job_id="950", user="bob", command="writer", hosts=("n3",), rates=NET, factor={}))
     store_events(engine, [Event("", "maintenance", "", (FIRST_SLICE + 3) * SLICE_NS, (FIRST_SLICE + 5) * SLICE_NS)])
     engine.dispose()
-    server = make_server("127.0.0.1", 0, create_app(url), threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(create_app(url)) as address:
+        yield address
 
 
 class Visit:
