@@ -37,14 +37,14 @@ class Run:
 
 
 def cells(experiment: Experiment) -> list[Cell]:
-    """Each program of the pairs alone, then the pairs; of a mutual pair one of both directions.
+    """Each program that is judged alone, then the pairs; of a mutual pair one of both directions, as both are judged.
 
     CommandError: a pair that is there twice.
     """
     alone: dict[str, Cell] = {}
     pairs: dict[tuple[str, str], Cell] = {}
     for table in experiment.pairs:
-        for name in (*table.probes, *table.signals):
+        for name in (*table.probes, *(table.signals if table.mutual else ())):
             alone[name] = Cell(name)
         for probe in table.probes:
             for signal in table.signals:

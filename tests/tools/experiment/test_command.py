@@ -146,10 +146,10 @@ def test_a_dry_run_says_the_order_and_the_time_and_does_nothing(write, run, resu
     file.write_text(file.read_text().replace("seconds = 1\n", "seconds = 100\n"))
     code, out, err = run("run", file, "--dry-run", "--repetitions", "2")
     assert code == 0, err
-    assert "6 runs in 10 min; 0 are made already" in out
+    assert "4 runs in 7 min; 0 are made already" in out
     lines = [line for line in out.splitlines() if line.startswith(("p alone", "s alone", "p beside s"))]
-    assert len(lines) == 6
-    assert [line.split()[-2] for line in lines] == ["1"] * 3 + ["2"] * 3
+    assert len(lines) == 4, "a signal that nobody judges is not run alone"
+    assert [line.split()[-2] for line in lines] == ["1"] * 2 + ["2"] * 2
     assert [line.split()[-1] for line in lines if line.startswith("p beside")] == ["102", "102"]
     assert "{load}/load-cpu --seconds 1" in out
     assert not results.exists()
@@ -215,7 +215,7 @@ def test_interrupted_it_leaves_nothing_half_made_and_nothing_running(write, star
     _, err = process.communicate(timeout=60)
     made = len(read_records(results))
     assert process.returncode == 1
-    assert err.splitlines()[-1].startswith(f"crosswind experiment: {number.name}: {made} of 3 runs are made: the same")
+    assert err.splitlines()[-1].startswith(f"crosswind experiment: {number.name}: {made} of 2 runs are made: the same")
     assert processes_below(results) == []
     assert len(list((results / "runs").iterdir())) == made
     assert not (results / "scratch").exists()
