@@ -14,10 +14,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cluster.site import NoSite, experiment_options, running_site, settings
+from cluster.site import NoSite, end_site, experiment_options, settings, start_site
 
 from support import file_server
-from support.cluster import Cluster
+from support.cluster import Cluster, standing
 from support.preload import ROOT
 
 EXPERIMENTS = ROOT / "experiments"
@@ -35,11 +35,16 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     if unknown := set(options.names) - set(known):
         parser.error(f"no experiment {', '.join(sorted(unknown))}: there are {', '.join(known)}")
+    if standing():
+        sys.exit("cluster.run_experiments: a site is up: end it with make cluster-down")
     try:
-        with running_site(options.mbit, options.nodes_mbit) as site:
-            lacking = [name for name in options.names or known if not run_experiment(site, name, options.results)]
+        site = start_site(options.mbit, options.nodes_mbit)
     except NoSite as error:
         sys.exit(f"cluster.run_experiments: {error}")
+    try:
+        lacking = [name for name in options.names or known if not run_experiment(site, name, options.results)]
+    finally:
+        end_site()
     if lacking:
         print(f"cluster.run_experiments: these lack runs: {', '.join(lacking)}: run it again", file=sys.stderr)
     return 1 if lacking else 0

@@ -15,7 +15,6 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from support import file_server
 from support.agents import start_agents, start_server_agent, stop_agents
@@ -66,7 +65,7 @@ def start_site(mbit: int = file_server.MBIT, nodes_mbit: int | None = None) -> C
         raise NoSite(why_not() or file_server.why_not())
     try:
         with the_only_cluster(wait=False):
-            cluster = standing() or _started()
+            cluster = standing() or _standing()
     except BlockingIOError:
         raise NoSite("tests are using the simulated cluster: wait for their end") from None
     file_server.start_file_server(cluster, mbit)
@@ -83,18 +82,21 @@ def end_site() -> None:
     if cluster is None:
         raise NoSite("none is up")
     _end(cluster)
+    STANDING.unlink(missing_ok=True)
 
 
 @contextmanager
-def running_site(mbit: int = file_server.MBIT, nodes_mbit: int | None = None) -> Iterator[Cluster]:
-    """A new site, ended afterwards. Raises NoSite, also where one is up: that is somebody else's."""
-    if standing():
-        raise NoSite("one is up: end it with make cluster-down")
-    try:
-        yield start_site(mbit, nodes_mbit)
-    finally:
+def running_site(mbit: int = file_server.MBIT) -> Iterator[Cluster]:
+    """A site of a test's own, ended afterwards; other tests wait meanwhile. Raises NoSite where one is up already."""
+    with the_only_cluster():
         if standing():
-            end_site()
+            raise NoSite("one is up: end it with make cluster-down")
+        cluster = _started()
+        try:
+            file_server.start_file_server(cluster, mbit)
+            yield cluster
+        finally:
+            _end(cluster)
 
 
 def settings(cluster: Cluster) -> dict[str, str]:
@@ -126,10 +128,16 @@ def _started() -> Cluster:
         file_server.start_file_server(cluster)
         start_agents(cluster, SLICE)
         start_server_agent(cluster, SLICE)
-        STANDING.write_text(f"{cluster.state}\n")
     except BaseException:
         _end(cluster)
         raise
+    return cluster
+
+
+def _standing() -> Cluster:
+    """One that outlives this process."""
+    cluster = _started()
+    STANDING.write_text(f"{cluster.state}\n")
     return cluster
 
 
@@ -137,7 +145,6 @@ def _end(cluster: Cluster) -> None:
     stop_agents(cluster)
     file_server.stop_file_server(cluster)
     stop_cluster(cluster)
-    Path(STANDING).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

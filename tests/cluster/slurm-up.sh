@@ -130,11 +130,11 @@ start_node() {
   if alive "$pid_file" && [ "/proc/$(cat "$pid_file")/ns/net" -ef "/run/netns/cw-$name" ]; then return; fi
   mkdir -p "$state/nodes/$name"/{slurmd,local}
   connect_node "$name" "$2"
+  # A root of its own in the hierarchy by which proctrack/cgroup finds a job's processes
+  if [ -d $freezer ]; then mkdir -p "$freezer/cw-$name"; fi
   (
-    if [ -d $freezer ]; then # a root of its own in the hierarchy by which proctrack/cgroup finds a job's processes
-      mkdir -p "$freezer/cw-$name"
-      echo "$BASHPID" >"$freezer/cw-$name/cgroup.procs"
-    fi
+    # No other command here: its only child has to be the node's process 1, for which it is searched below.
+    if [ -d $freezer ]; then echo "$BASHPID" >"$freezer/cw-$name/cgroup.procs"; fi
     exec setsid nsenter --net="/run/netns/cw-$name" unshare --cgroup --uts --mount --pid --fork --mount-proc \
       bash -c "$node_program" "$name" "$state" $freezer
   ) </dev/null >>"$state/log/node-$name.out" 2>&1 &
