@@ -111,7 +111,8 @@ def test_support_reads_the_name_opens_the_job_and_is_logged(story: Story, browse
     helen = as_user(browser, address, SUPPORT)
     page = helen.open(f"/jobs/{story.victim.key}/lookup")
     assert f"by job {story.noise.job_id}.0" in page.locator("#answer").inner_text()
-    page.locator("table.lookup tbody tr").first.get_by_role("link", name=f"job {story.noise.job_id}.0", exact=True).click()
+    first = page.locator("table.lookup tbody tr").first
+    first.get_by_role("link", name=f"job {story.noise.job_id}.0", exact=True).click()
     page.wait_for_selector('#stack[data-state="drawn"]')
     assert story.noise.user in page.locator("dl.identity").inner_text()
     assert helen.complaints == []
