@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 from crosswind.tools.experiment.evaluation import evaluate
 from crosswind.tools.experiment.records import write_whole
-from crosswind.tools.experiment.results import PairResult, Results
+from crosswind.tools.experiment.results import LookupResult, PairResult, Results
 from crosswind.tools.experiment.tables import (
     Table,
     as_html,
     as_markdown,
+    lookup_words,
     matrix_tables,
     number,
     p_value,
@@ -115,8 +116,9 @@ def _probe_lines(pairs: Sequence[PairResult]) -> Iterator[str]:
         yield f"{probe} loses {', '.join(losses)}." if losses else f"{probe}: {own[0].why}."
     told = [pair.lookup for pair in pairs if pair.lookup.runs and not pair.lookup.why]
     if told:
-        named, runs = sum(each.named for each in told), sum(each.runs for each in told)
-        yield f"The lookup names the other program first in {named} of {runs} runs."
+        ranks = [rank for each in told for rank in each.ranks]
+        together = LookupResult(ranks=ranks, named=sum(each.named for each in told), runs=len(ranks))
+        yield f"The lookup lists the other program {lookup_words(together)}."
 
 
 def _all_pair_lines(pairs: Sequence[PairResult]) -> Iterator[str]:
@@ -137,11 +139,15 @@ def _pair_lines(pair: PairResult) -> Iterator[str]:
     if pair.phases:
         phases = pair.phases
         yield (
-            f"{who}: its rate is {percent(phases.depth_pct)} lower while {pair.signal} is active "
+            f"{who}: its rate is {_lower(phases.depth_pct)} while {pair.signal} is active "
             f"(rank correlation {number(phases.rho, 2)}, p = {p_value(phases.p)})."
         )
     if pair.lookup.runs and not pair.lookup.why:
-        yield f"{who}: the lookup names {pair.signal} first in {pair.lookup.named} of {pair.lookup.runs} runs."
+        yield f"{who}: the lookup lists {pair.signal} {lookup_words(pair.lookup)}."
+
+
+def _lower(depth_pct: float | None) -> str:
+    return f"{percent(depth_pct)} lower" if depth_pct is None or depth_pct >= 0 else f"{percent(-depth_pct)} higher"
 
 
 def _estimated(pair: PairResult) -> str:

@@ -84,6 +84,11 @@ class LookupResult(_Result):
     runs: int
     why: str = ""
 
+    @property
+    def first(self) -> int:
+        """In how many runs it came first, more than chance or not."""
+        return sum(rank == 1 for rank in self.ranks)
+
 
 class PhaseResult(_Result):
     """crosswind.analysis.experiment.PhaseEffect of the probe's rate (`what`, in `unit`)."""

@@ -18,6 +18,7 @@ __all__ = [
     "as_markdown",
     "group_title",
     "groups",
+    "lookup_words",
     "matrix_tables",
     "pairs_table",
     "percent",
@@ -48,7 +49,7 @@ def pairs_table(results: Results) -> Table:
     """Every pair: what was measured, and beside it what Crosswind estimated from each run by itself."""
     header = (
         "probe", "beside", "runs", "alone", "together", "slow-down", "of its time lost", "estimated together",
-        "estimated alone", "lookup named it",
+        "estimated alone", "lookup lists it",
     )  # fmt: skip
     rows = tuple(_pair_row(results, pair) for pair in results.pairs)
     return Table("Measured against running alone, and estimated from each run by itself", header, rows, _notes(results))
@@ -138,7 +139,7 @@ def plain_markdown(text: str) -> str:
 
 def quantity(value: float | None, unit: str) -> str:
     """A value with three digits and an SI prefix."""
-    return NOTHING if value is None else si(value, unit)
+    return NOTHING if value is None else si(value, unit.removeprefix("1"))  # of 1/s: 2.22 k/s
 
 
 def percent(value: float | None, interval: tuple[float, float] | None = None) -> str:
@@ -177,7 +178,7 @@ def _pair_row(results: Results, pair: PairResult) -> tuple[str, ...]:
         )
     return (
         pair.probe, pair.signal, str(pair.runs), *measured, _estimate(pair.estimate), _estimate(program.estimate),
-        _lookup(pair.lookup),
+        lookup_words(pair.lookup),
     )  # fmt: skip
 
 
@@ -213,10 +214,11 @@ def _estimate(found: EstimateResult) -> str:
     return f"{whole(median(found.pct))} %" + ("" if low == high else f" ({low} to {high})") + of
 
 
-def _lookup(found: LookupResult) -> str:
+def lookup_words(found: LookupResult) -> str:
+    """How often the other program came first, and how often as more than chance."""
     if not found.runs or found.why:
         return NOTHING
-    return f"first in {found.named} of {found.runs}"
+    return f"first in {found.first} of {found.runs}, more than chance in {found.named}"
 
 
 def _matrix(results: Results, group: Sequence[PairResult]) -> Table:

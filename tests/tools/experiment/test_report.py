@@ -11,7 +11,7 @@ from PIL import Image
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment import tables
 from crosswind.tools.experiment.report import NO_PICTURES, summary, write_report
-from crosswind.tools.experiment.results import read_results
+from crosswind.tools.experiment.results import LookupResult, read_results
 from support.experiments import PERIODIC, matrix, periodic
 
 HOSTILE = "<script>alert(1)</script> | `x` ![y](javascript:z) $\\x$ \x1b[31m"
@@ -128,10 +128,19 @@ def test_every_pair_has_its_row_and_says_what_is_not_there(crossed):
 def test_a_directory_without_runs(tmp_path):
     (tmp_path / "experiment.toml").write_text(PERIODIC.format(repetitions=2))
     text = write_report(tmp_path)
-    assert text.startswith("0 of 6 runs")
-    assert "6 runs are missing" in text
-    assert "6 runs are missing" in (tmp_path / "report.md").read_text()
+    assert text.startswith("0 of 4 runs")
+    assert "4 runs are missing" in text
+    assert "4 runs are missing" in (tmp_path / "report.md").read_text()
     assert not list(tmp_path.glob("*.png"))
+
+
+def test_being_first_and_being_more_than_chance_are_told_apart():
+    few = LookupResult(ranks=[1, 1, 2, None], named=1, runs=4)
+    assert tables.lookup_words(few) == "first in 2 of 4, more than chance in 1"
+
+
+def test_rates_without_a_unit_have_their_prefix_before_the_second():
+    assert (tables.quantity(2220.0, "1/s"), tables.quantity(4.7e7, "B/s")) == ("2.22 k/s", "47 MB/s")
 
 
 def test_failed_runs_are_told(tmp_path):
