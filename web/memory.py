@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["Memory", "key_of", "remembered"]
+__all__ = ["Memory", "key_of", "remembered", "remembered_of_jobs"]
 
 MOST_BYTES = 64 << 20  # of all results of a process
 _LOCKS = 64  # results that are worked out at the same time without waiting for each other, by and large
@@ -77,6 +77,15 @@ _memory = Memory()
 def remembered(make: Callable[[], T], *parts: object) -> T:
     """What `make` gives, which depends on nothing but `parts` (as of `key_of`): worked out once, while it is held."""
     return _memory.recall(key_of(*parts), make)
+
+
+def remembered_of_jobs(make: Callable[[], T], name: str, contents: tuple[tuple[int, str | None], ...]) -> T:
+    """What `make` gives, which depends on nothing but what is stored of these jobs, (key, digest) of each. One that was
+    ended as lost has no digest that would tell what is stored of it: then it is worked out anew.
+    """
+    if not all(digest for _, digest in contents):
+        return make()
+    return remembered(make, name, contents)
 
 
 def key_of(*parts: object) -> bytes:

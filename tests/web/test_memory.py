@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from crosswind.db import load_profile, open_database
+from crosswind.db.lost_jobs import mark_lost
 from crosswind.tools.evaluation import evaluate
 from crosswind.web import create_app, memory
 from crosswind.web.memory import Memory, key_of
@@ -191,3 +193,21 @@ def test_runs_are_compared_once(counted: list[str], tmp_path: Path) -> None:
     load_profile(engine, changed)
     assert b"900.0 was slower throughout" in client.get("/compare?jobs=1,2").data
     assert b"900.0 was slower throughout" not in first
+
+
+def test_segments_of_a_job_that_was_lost_twice_are_those_that_are_there(fresh: None, tmp_path: Path) -> None:
+    """A lost job has no digest that would tell one content from another."""
+    url = f"sqlite:///{tmp_path}/runs.db"
+    engine = open_database(url)
+    client = create_app(url).test_client()
+    seen = []
+    for n_slices in (15, 20):
+        profile = make_lammps(n_slices=n_slices, slow_segments=dict.fromkeys(range(1200, 1200 + 20 * n_slices), 50.0))
+        runs = tuple(replace(process, state="running") for process in profile.processes)
+        key = load_profile(engine, replace(profile, processes=runs)).job_key
+        other = load_profile(engine, make_lammps(job_id="901")).job_key
+        assert [lost.key for lost in mark_lost(engine, 1, profile.job.end_ns + 10**12)] == [key]
+        pages = [f"/jobs/{key}/clusters.json", f"/compare?jobs={key},{other}"]
+        seen.append([client.get(page).data for page in pages])
+    assert seen[0][0] != seen[1][0]
+    assert seen[0][1] != seen[1][1]

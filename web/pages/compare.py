@@ -23,7 +23,7 @@ from crosswind.web.database import connection
 from crosswind.web.identity import viewer
 from crosswind.web.joblookup import job_or_404
 from crosswind.web.lookup_answer import step_name
-from crosswind.web.memory import remembered
+from crosswind.web.memory import remembered_of_jobs
 from crosswind.web.verdict import verdict_of
 
 __all__ = ["NAV", "blueprint"]
@@ -137,9 +137,10 @@ def _compare(conn: Connection, jobs: list[JobRow]) -> _Compared:
         return _Compared(kept, None, left_out)
     contents = tuple((job.key, queries.get_digest(conn, job.key)) for job in kept)
     try:
-        return _Compared(kept, remembered(lambda: _comparison(conn, kept), "comparison", contents), left_out)
+        found = remembered_of_jobs(lambda: _comparison(conn, kept), "comparison", contents)
     except InputError as error:
         return _Compared([], None, [*left_out, *((job, str(error)) for job in kept)])
+    return _Compared(kept, found, left_out)
 
 
 def _comparison(conn: Connection, jobs: list[JobRow]) -> Comparison:

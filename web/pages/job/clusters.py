@@ -19,7 +19,7 @@ from crosswind.web.arguments import arguments_or_400
 from crosswind.web.cluster_figures import cluster_figures
 from crosswind.web.database import connection
 from crosswind.web.joblookup import job_or_404
-from crosswind.web.memory import remembered
+from crosswind.web.memory import remembered_of_jobs
 from crosswind.web.pages.job.arguments import ClusterArguments, blueprint
 
 __all__ = ["MAX_SEGMENTS", "Clusters", "clusters", "read_clusters"]
@@ -63,8 +63,8 @@ def read_clusters(conn: Connection, job: JobRow) -> Clusters:
         cells = queries.count_segment_cells(conn, job.key)
         if cells > MAX_CELLS:
             return Clusters((), _too_many(f"{cells} times of ranks in segments"))
-        content = queries.get_digest(conn, job.key)
-        return remembered(lambda: _judged(conn, job), "clusters", job.key, content)
+        content = (job.key, queries.get_digest(conn, job.key))
+        return remembered_of_jobs(lambda: _judged(conn, job), "clusters", (content,))
     except (DatabaseError, InputError):
         return Clusters((), _DAMAGED)
 
