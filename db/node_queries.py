@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -124,6 +124,7 @@ def each_node_sums(
 ) -> Iterator[NodeSums]:
     """Of each of these nodes, and for each length of slices, all slices that touch [start_ns, end_ns)."""
     f = node_frame.c
+    longest = _longest_slice_ns(conn, sorted(node_keys), start_ns, end_ns)
     for part in batches(sorted(node_keys)):
         query = (
             select(f.node_key, f.slice_ns, f.start_ns, metric.c.name, f.instances, f.data)
@@ -131,6 +132,7 @@ def each_node_sums(
             .where(
                 f.node_key.in_(part),
                 metric.c.name.in_(sorted(metrics)),
+                f.start_ns > start_ns - BLOCK * longest,  # for the index and the partitions: years may lie before
                 f.start_ns < end_ns,
                 f.start_ns + BLOCK * f.slice_ns > start_ns,
             )
@@ -146,6 +148,19 @@ def each_node_sums(
                 begin, end = max(at, 0), min(at + BLOCK, n_slices)
                 target[begin:end] = _summed(row.instances, row.data)[begin - at : end - at]
             yield NodeSums(key, slice_ns, first, n_slices, values)
+
+
+def _longest_slice_ns(conn: Connection, node_keys: Sequence[int], start_ns: int, end_ns: int) -> int:
+    """The longest slices of these nodes in [start_ns, end_ns), as the newest block of each and all blocks of the first
+    tell; 0: there are none. What a single other node had before its newest block is not worth a look at all blocks.
+    """
+    f = node_frame.c
+    of_node = select(f.slice_ns).where(f.node_key == node.c.key, f.start_ns < end_ns)
+    newest = of_node.order_by(f.start_ns.desc()).limit(1).scalar_subquery()
+    lengths = node_slice_lengths(conn, node_keys[:1], start_ns, end_ns)
+    for part in batches(node_keys):
+        lengths += conn.execute(select(newest).where(node.c.key.in_(part))).scalars()
+    return max((length for length in lengths if length), default=0)
 
 
 def _summed(instances: Collection[str], data: bytes) -> NDArray[np.float64]:

@@ -1,5 +1,7 @@
 """Slices of nodes in the database: pruning. Loading is tested with the agent's files (tests/collector/agent/)."""
 
+import re
+
 from sqlalchemy import event
 
 from crosswind.db import load_profile, node_queries, nodes, open_database, reading
@@ -91,3 +93,37 @@ def test_partitions_of_nodes_are_dropped_when_all_their_blocks_ended(postgresql)
         found = node_queries.get_node_series(conn, node.key, None, begin + 2 * week + BLOCK, 10, L)
     assert set(left) < set(weeks)
     assert list(found["m0", ""]) == [5] * 10
+
+
+def test_an_hour_of_nodes_is_found_without_the_years_before(engine):
+    """By the key on SQLite; on PostgreSQL no partition of before is looked at."""
+    for block in (0, 600, 1200):
+        watch(engine, "n01", FIRST + block * BLOCK)
+    sent = []
+    event.listen(engine, "before_cursor_execute", lambda _c, _cursor, *words: sent.append(words[:2]))
+    begin = (FIRST + 1200 * BLOCK) * L
+    with reading(engine) as conn:
+        (found,) = node_queries.each_node_sums(conn, [1], ["m0"], begin, begin + 10 * L)
+        assert found.values["m0"].tolist() == [5] * 10
+        (statement, parameters) = next(words for words in sent if "node_frame.data" in words[0])
+        explain = "EXPLAIN QUERY PLAN" if engine.dialect.name == "sqlite" else "EXPLAIN"
+        plan = str(conn.exec_driver_sql(f"{explain} {statement}", parameters).all())
+    if engine.dialect.name == "sqlite":
+        assert "start_ns>? AND start_ns<?" in plan
+    else:
+        assert len(set(re.findall(r" on (node_frame\w*)", plan))) == 1, plan
+
+
+def test_an_agent_whose_slices_became_longer_is_read_on(engine):
+    """The block of the longer ones began long before those of the shorter ones that it had until then."""
+    column = Column(9000, "m0", "B", "counter")
+    first = FIRST + 300  # within a block of 1 min slices, and late in one of 4 s
+    at = first * L // (15 * L)
+    for node in ("n01", "n02"):
+        load_node_slices(engine, NodeSlices(node, "", L, {"m0": column}, {first - 5: {("m0", ""): 1}}))
+        load_node_slices(engine, NodeSlices(node, "", 15 * L, {"m0": column}, {at + 20: {("m0", ""): 7}}))
+    begin = (at + 20) * 15 * L
+    with reading(engine) as conn:
+        keys = [node.key for node in node_queries.list_nodes(conn)]
+        found = list(node_queries.each_node_sums(conn, keys, ["m0"], begin, begin + 15 * L))
+    assert [one.values["m0"].tolist() for one in found if one.slice_ns == 15 * L] == [[7], [7]]
