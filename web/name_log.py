@@ -24,7 +24,7 @@ def log_names(where: str, users: Iterable[str]) -> None:
     others = sorted(set(users) - {asks.name})
     if asks.single or not others:
         return
-    detail = f"{where[:_MOST_WHERE]}: {_listed(others)}"
+    detail = f"{where[:_MOST_WHERE].replace(',', ';')}: {_listed(others)}"  # a job's id must not pass for a name
     if has_read(connection(), asks.name, detail, now_ns - _ONE_LOOK_NS):
         return
     subject = others[0] if len(others) == 1 else f"{len(others)} users"

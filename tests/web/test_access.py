@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import update
 
-from crosswind.db import BatchJob, open_database, queries, reading
+from crosswind.db import BatchJob, open_database, queries, reading, schema
 from crosswind.db.audit import access_lines, forget_lines
 from crosswind.db.batch import link_steps, store_batch_jobs
+from crosswind.db.connection import writing
 from crosswind.db.job_list import SHOWN
 from crosswind.db.tokens import SCOPES, create_token
 from crosswind.web import create_app
@@ -340,3 +342,16 @@ def test_one_person_is_not_written_down(tmp_path: Path) -> None:
         assert create_app(url).test_client().get(path).status_code == 200
     with reading(open_database(url)) as conn:
         assert access_lines(conn)[1] == 0
+
+
+def test_the_name_of_a_job_passes_for_no_user(tmp_path: Path) -> None:
+    """A list is named after the job that it is of, and whoever runs a job may choose its id."""
+    url = make_neighbours(tmp_path)
+    engine = open_database(url)
+    with writing(engine) as conn:
+        conn.execute(update(schema.job).where(schema.job.c.key == 1).values(job_id="1, mallory, x"))
+    client_of(proxied_app(url), "sam").get("/jobs/1/lookup")
+    with reading(engine) as conn:
+        assert access_lines(conn, subject="culprit")[1] == 1
+        assert access_lines(conn, subject="mallory")[1] == 0
+    engine.dispose()
