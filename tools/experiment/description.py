@@ -28,7 +28,7 @@ NodeName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]{0,63}$")]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class Settings(_Table):
@@ -67,7 +67,7 @@ class Program(_Table):
     nodelist: list[NodeName] = []
     mpi: Literal["openmpi", "mpich", ""] = "openmpi"
     input: str | None = None
-    seconds: float = Field(60.0, gt=0)
+    seconds: float = Field(60.0, gt=0, le=1e6)
 
     @property
     def ranks(self) -> int:

@@ -18,7 +18,8 @@ class Durations:
         self._experiment = experiment
         self._measured: dict[tuple[str, str | None], list[float]] = {}
         for record in records:
-            self.add(record.probe, record.signal, (record.end_ns - record.begin_ns) / 1e9)
+            if record.status != "failed":  # it may have ended at once
+                self.add(record.probe, record.signal, (record.end_ns - record.begin_ns) / 1e9)
 
     def add(self, probe: str, signal: str | None, seconds: float) -> None:
         """A run of this kind took so long."""

@@ -55,7 +55,8 @@ def _frame(directory: Path, experiment: Experiment, records: Sequence[RunRecord]
     settings = experiment.experiment
     planned = told.get("repetitions")
     repetitions = planned if isinstance(planned, int) else settings.repetitions
-    done = {record.key for record in records if record.status == "done"}
+    kept = [record for record in records if record.status == "done"]
+    done = {record.key for record in kept}
     on = told.get("on")
     return {
         "name": settings.name,
@@ -70,7 +71,10 @@ def _frame(directory: Path, experiment: Experiment, records: Sequence[RunRecord]
         "done": len(done),
         "missing": [run.key for run in plan(experiment, repetitions) if run.key not in done],
         "discarded": sum(record.status == "discarded" for record in records),
-        "failed": [(record.key, record.why) for record in records if record.status == "failed"],
+        "failed": [
+            (record.key, record.why) for record in records if record.status == "failed" and record.key not in done
+        ],
+        "unwatched": sum(record.outside is None for record in kept) if settings.outside_pct else 0,
     }
 
 

@@ -18,14 +18,19 @@ class Interrupted(BaseException):
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Inside, the first of these signals raises Interrupted; later ones are ignored. Only in the main thread."""
+    """Inside, the first of these signals raises Interrupted; later ones are ignored, as are those that were ignored
+    before (nohup). Only in the main thread.
+    """
 
     def leave(number: int, _frame: FrameType | None) -> None:
-        for later in SIGNALS:
+        for later in before:
             signal.signal(later, signal.SIG_IGN)  # cleaning up is not to be interrupted, and is bounded
         raise Interrupted(signal.Signals(number).name)
 
-    before = {number: signal.signal(number, leave) for number in SIGNALS}
+    caught = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.getsignal(number) for number in caught}
+    for number in caught:
+        signal.signal(number, leave)
     try:
         yield
     finally:

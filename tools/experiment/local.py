@@ -1,7 +1,8 @@
 """The launcher of this machine: programs by an MPI's mpirun or by themselves, each in a session of its own.
 
 A program's processes are those whose environment names its spool directory, ROLE.spool in the run's folder says
-which that is: they are found again whoever started them, also after the runner was killed.
+which that is: they are found again whoever started them, also after the runner was killed. ROLE.scratch says where its
+scratch directory is.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -44,11 +46,32 @@ POLL_S = 0.05
 DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--")  # of util-linux
 
 
+class _End(threading.Thread):
+    """When a child ended, UTC: we may look for it much later."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self._pid, self._at_ns = pid, 0
+        self.start()
+
+    def run(self) -> None:
+        """Wait, without taking its exit code away."""
+        with suppress(ChildProcessError):  # that was taken already
+            os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
+        self._at_ns = time.time_ns()
+
+    def at_ns(self) -> int:
+        """Of a child that has ended."""
+        self.join()
+        return self._at_ns
+
+
 @dataclass(frozen=True)
 class _Local(Started):
     process: subprocess.Popen[bytes]
     spool: Path
     begin_ns: int
+    end: _End
 
 
 class LocalLauncher:
@@ -76,6 +99,7 @@ class LocalLauncher:
     def start(self, program: Program, folder: Path, role: Role, slice_length: str) -> _Local:
         """Start it, and wait for its first process."""
         scratch = self.scratch / job_name(folder, role)
+        (folder / f"{role}.scratch").write_text(str(scratch))
         scratch.mkdir(parents=True)
         launcher, own = _launched(program, folder / role, scratch)
         command = [*(DIES_WITH_US if shutil.which(DIES_WITH_US[0]) else ()), *launcher, *own]
@@ -95,13 +119,13 @@ class LocalLauncher:
                 )  # fmt: skip
             except OSError as error:
                 raise LaunchError(f"{program.name}: {command[0]}: {error.strerror}") from None
-        self._running[spool] = process
+        self._running[spool], end = process, _End(process.pid)
         deadline = time.monotonic() + START_S
         while process.poll() is None and not has_program(spool):
             if time.monotonic() > deadline:
                 raise LaunchError(f"{program.name}: its launcher did not start it within {START_S:.0f} s")
             time.sleep(POLL_S)
-        return _Local(program, role, folder, scratch, job_id, process, spool, begin_ns)
+        return _Local(program, role, folder, scratch, job_id, process, spool, begin_ns, end)
 
     def wait(self, started: Started, timeout_s: float) -> ProgramRecord:
         """Until it has ended by itself."""
@@ -138,10 +162,15 @@ class LocalLauncher:
                 self._end(spool)
                 shutil.rmtree(spool, ignore_errors=True)
             path.unlink()
-        for role in ROLES:
-            shutil.rmtree(self.scratch / job_name(folder, role), ignore_errors=True)
-        with suppress(OSError):  # others are in it
-            self.scratch.rmdir()
+        made = {self.scratch / job_name(folder, role) for role in ROLES}
+        for path in folder.glob("*.scratch"):  # a killed runner may have had another --scratch
+            made |= {Path(path.read_text())}
+            path.unlink()
+        for scratch in made:
+            if scratch.is_absolute() and scratch.name.startswith(f"{folder.name}-"):
+                shutil.rmtree(scratch, ignore_errors=True)
+                with suppress(OSError):  # others are in it
+                    scratch.parent.rmdir()
 
     def agent_files(self) -> list[Path]:
         """Of the agents named."""
@@ -159,14 +188,13 @@ class LocalLauncher:
 
     def _record(self, started: _Local, *, stopped: bool) -> ProgramRecord:
         """Its results; nothing of it runs any more, its spool directory is gone."""
-        end_ns = time.time_ns()
         self._end(started.spool)
         profile = write_main_profile(started.spool, started.folder / f"{started.role}.xwp")
         shutil.rmtree(started.spool, ignore_errors=True)
         (started.folder / f"{started.role}.spool").unlink()
         code = started.process.returncode
         return program_record(
-            started, profile, started.begin_ns, end_ns, code if code >= 0 else 128 - code, stopped=stopped
+            started, profile, started.begin_ns, started.end.at_ns(), code if code >= 0 else 128 - code, stopped=stopped
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from crosswind.tools.experiment.description import Program
+from crosswind.tools.mpi_launch import mpirun
 
 __all__ = ["describe"]
 
@@ -47,7 +48,7 @@ def _file_system(path: Path) -> str:
 
 def _version(mpi: str) -> str:
     """The first number with a dot that the MPI's launcher says of itself."""
-    found = re.search(r"\d+(\.\d+)+\w*", _said([f"mpirun.{mpi}", "--version"]))
+    found = re.search(r"\d+(\.\d+)+\w*", _said([mpirun(mpi, 1)[0], "--version"]))
     return found[0] if found else ""
 
 

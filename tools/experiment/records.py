@@ -22,6 +22,7 @@ __all__ = [
     "Status",
     "read_record",
     "read_records",
+    "unfinished_name",
     "write_record",
     "write_whole",
 ]
@@ -131,10 +132,16 @@ def write_record(folder: Path, record: RunRecord) -> None:
     write_whole(folder / RECORD, record.model_dump_json(indent=2) + "\n")
 
 
+def unfinished_name(name: str) -> str:
+    """What a file is called until it is whole."""
+    return f".{name}.new"
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there as a whole or not at all, also after a power failure."""
-    unfinished = path.with_name(f".{path.name}.new")
-    with unfinished.open("w") as file:
+    unfinished = path.with_name(unfinished_name(path.name))
+    unfinished.unlink(missing_ok=True)
+    with unfinished.open("x") as file:  # a new one: no link leads elsewhere
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -100,7 +100,8 @@ def _made(results: Results) -> str:
     when = "" if results.begin_ns is None or results.end_ns is None else f", {_span(results.begin_ns, results.end_ns)}"
     discarded = f", {results.discarded} discarded and made again" if results.discarded else ""
     planned = results.done + len(results.missing)
-    return f"{results.done} of {planned} runs {where}{when}: {results.repetitions} repetitions{discarded}."
+    unwatched = f" What others moved beside {results.unwatched} of them is not known." if results.unwatched else ""
+    return f"{results.done} of {planned} runs {where}{when}: {results.repetitions} repetitions{discarded}.{unwatched}"
 
 
 def _span(begin_ns: int, end_ns: int) -> str:

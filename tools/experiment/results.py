@@ -156,7 +156,8 @@ class ProgramResult(_Result):
 
 class Results(_Result):
     """The whole experiment. machine: machine.json. missing: keys of runs that are planned and not done. discarded: how
-    many tries were. failed: key and reason of runs that failed. repetitions: planned.
+    many tries were. failed: key and reason of runs that failed and were not made since. unwatched: runs that were to
+    be discarded if others disturbed them, and of which nobody knows. repetitions: planned.
     """
 
     name: str
@@ -174,6 +175,7 @@ class Results(_Result):
     missing: list[str]
     discarded: int
     failed: list[tuple[str, str]]
+    unwatched: int = 0
     notes: list[str] = []
 
     def program(self, name: str) -> ProgramResult:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shutil
 import time
 from collections.abc import Sequence
@@ -37,7 +39,9 @@ from crosswind.tools.output import one_line
 __all__ = ["Runner"]
 
 TRY = ".try"  # and its number: the folder of an earlier try
+FOLDER = re.compile(rf"[\w.-]+--[\w.-]+--\d+({re.escape(TRY)}\d+)?", re.ASCII)  # of a run
 MAX_TRIES = 3  # of a run that others disturb
+LONGEST_SLEEP_S = 1.0  # of the machine, during a run
 MAX_FAILURES = 3  # runs one after another; then it is no accident
 
 
@@ -59,9 +63,10 @@ class Runner:
         return [run for run in self.runs if not _is_done(read_record(self._folder(run)))]
 
     def clean_up(self) -> None:
-        """End and remove what a runner that was killed, or is about to stop, left half-made."""
+        """End and remove what a runner that was killed, or is about to stop, left half-made; nothing else."""
         for folder in (self.directory / RUNS).iterdir():
-            if read_record(folder) is None:
+            is_ours = FOLDER.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink()
+            if is_ours and read_record(folder) is None:
                 self.launcher.abandon(folder)
                 shutil.rmtree(folder)
 
@@ -86,8 +91,10 @@ class Runner:
             record, seen = self._make_run(run, progress)
             if _is_done(record):
                 self._load(record, seen, progress)
-            durations.add(run.cell.probe, run.cell.signal, time.monotonic() - begin)
-            progress.end(_words(run), _result(record), durations.total(due[number + 1 :]), counts=_is_done(record))
+            if record.status != "failed":
+                durations.add(run.cell.probe, run.cell.signal, time.monotonic() - begin)
+            result = _result(record, watched=self.experiment.experiment.outside_pct > 0)
+            progress.end(_words(run), result, durations.total(due[number + 1 :]), counts=_is_done(record))
             lacking += not _is_done(record)
             failures = failures + 1 if record.status == "failed" else 0
             if failures == MAX_FAILURES:
@@ -121,7 +128,7 @@ class Runner:
         self._copy_inputs(run, folder)
         is_local = self.launcher.server_resource() is None
         watch, disk = Watch(), DiskWatch(self.launcher.scratch) if is_local else None
-        begin_ns = time.time_ns()
+        begin_ns, slept_s = time.time_ns(), _slept_s()
         programs: list[ProgramRecord] = []
         status: Status = "done"
         why = ""
@@ -131,11 +138,13 @@ class Runner:
         except (LaunchError, _RunFailed) as error:
             status, why = "failed", one_line(error)
         end_ns = time.time_ns()
+        slept_s = _slept_s() - slept_s
         conditions = Conditions(**asdict(watch.conditions())) if is_local else None
         seen = self._seen(begin_ns, end_ns)
         outside = self._outside(folder, programs, disk or seen)
-        lasted_s = (end_ns - begin_ns) / 1e9
-        if status == "done" and is_disturbed(outside, lasted_s, self.experiment.experiment.outside_pct):
+        if status == "done" and is_local and slept_s > LONGEST_SLEEP_S:
+            status, why = "discarded", f"the machine was asleep for {slept_s:.0f} s"
+        elif status == "done" and is_disturbed(outside, _span_s(programs), self.experiment.experiment.outside_pct):
             assert outside is not None, "disturbed by it"  # noqa: S101
             status, why = "discarded", f"others made {outside.outside_pct:.0f} % of the traffic ({outside.source})"
         record = RunRecord(
@@ -183,8 +192,7 @@ class Runner:
         resource = self.launcher.server_resource()
         if resource is None:
             return None
-        begin_ns, end_ns = min(p.begin_ns for p in programs), max(p.end_ns for p in programs)  # not in the queue
-        return beside_on_servers(moved, profiles, resource, begin_ns, end_ns)
+        return beside_on_servers(moved, profiles, resource, *_span_ns(programs))
 
     def _load(self, record: RunRecord, seen: list[NodeSlices], progress: Progress) -> None:
         engine = open_jobs(self.directory)
@@ -206,23 +214,42 @@ class Runner:
 
 
 def _check(programs: Sequence[ProgramRecord], experiment: Experiment, *, mutual: bool) -> None:
-    """_RunFailed: a program ended badly, said nothing of what it is judged by, or a signal ended before its probe."""
+    """_RunFailed: a program ended badly, told nothing of what it is judged by, or a signal ended before its probe or
+    had not begun its work.
+    """
     probe = programs[0]
     for record in programs:
-        is_judged = record is probe or mutual
+        program, is_judged = experiment.programs[record.program], record is probe or mutual
         if record.exit_code != 0 and not record.stopped:
             raise _RunFailed(f"{record.program} ended with exit code {record.exit_code}: see {record.role}.err")
-        if is_judged:
-            _check_measure(record, experiment.programs[record.program])
-        elif not record.stopped:
+        if not is_judged and not record.stopped:
             raise _RunFailed(f"{record.program} ended before {probe.program}: let it run longer")
+        if is_judged or program.measure == "rate":
+            _check_measure(record, program)
+    if max(record.begin_ns for record in programs) >= min(record.end_ns for record in programs):
+        raise _RunFailed(f"{' and '.join(record.program for record in programs)} did not meet: let them run longer")
 
 
 def _check_measure(record: ProgramRecord, program: Program) -> None:
     if program.measure == "rate" and (record.report is None or not record.report.get("total")):
-        raise _RunFailed(f"{record.program} printed no report of a load program: see {record.role}.out")
-    if program.measure == "steps" and record.steps_per_s is None:
+        raise _RunFailed(f"{record.program} printed no report of a load program, or did nothing: see {record.role}.out")
+    if program.measure == "steps" and not 0 < (record.steps_per_s or 0) < math.inf:
         raise _RunFailed(f"{record.program} printed no number that its pattern finds: see {record.role}.out")
+
+
+def _span_ns(programs: Sequence[ProgramRecord]) -> tuple[int, int]:
+    """From the first program's begin to the last one's end: without the time in a queue."""
+    return min(program.begin_ns for program in programs), max(program.end_ns for program in programs)
+
+
+def _span_s(programs: Sequence[ProgramRecord]) -> float:
+    begin_ns, end_ns = _span_ns(programs)
+    return (end_ns - begin_ns) / 1e9
+
+
+def _slept_s() -> float:
+    """For how long the machine has been suspended since it started."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
 def _is_done(record: RunRecord | None) -> bool:
@@ -234,5 +261,8 @@ def _words(run: Run) -> str:
     return f"{run.cell.probe} {beside}, repetition {run.repetition + 1}"
 
 
-def _result(record: RunRecord) -> str:
-    return "done" if record.status == "done" else f"{record.status} ({record.why})"
+def _result(record: RunRecord, *, watched: bool) -> str:
+    """watched: what others move is asked for."""
+    if not _is_done(record):
+        return f"{record.status} ({record.why})"
+    return "done, what others moved is not known," if watched and record.outside is None else "done"

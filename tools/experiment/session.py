@@ -11,7 +11,7 @@ import click
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment import machine
 from crosswind.tools.experiment.description import Program, read_experiment
-from crosswind.tools.experiment.directory import check_same, directory_mark, locked, prepare
+from crosswind.tools.experiment.directory import MACHINE, check_same, directory_mark, locked, prepare
 from crosswind.tools.experiment.durations import Durations, in_words
 from crosswind.tools.experiment.interruption import Interrupted, interruptible
 from crosswind.tools.experiment.launcher import Launcher, LaunchError
@@ -50,7 +50,7 @@ class Session:
         check_same(directory, file, experiment, where)
         runs = plan(experiment, repetitions or experiment.experiment.repetitions)
         runner = Runner(directory, experiment, runs, _launcher(where, directory, scratch, agents))
-        names = sorted({run.cell.probe for run in runs})
+        names = sorted({name for run in runs for name in (run.cell.probe, run.cell.signal) if name})
         return cls(file, where, runner, [experiment.programs[name] for name in names])
 
     def tell(self) -> None:
@@ -77,7 +77,13 @@ class Session:
             raise CommandError(reason)
         with locked(runner.directory):
             described = machine.describe(launcher.describe(), self.programs, launcher.scratch)
-            prepare(runner.directory, self.file, runner.runs, self.on, described)
+            changed = prepare(runner.directory, self.file, runner.runs, self.on, described)
+            if changed:
+                click.echo(
+                    f"crosswind experiment: the machine has changed since ({', '.join(changed)}, see {MACHINE}): "
+                    "what is compared should be made alike",
+                    err=True,
+                )
             return _make(runner)
 
 

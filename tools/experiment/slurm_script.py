@@ -14,12 +14,14 @@ into the run's folder, which all nodes have to see, and removes what was made. T
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from crosswind.tools.experiment.description import Program
+from crosswind.tools.experiment.launcher import LaunchError
 from crosswind.tools.experiment.records import Role
 
 __all__ = [
@@ -42,8 +44,12 @@ RANK = """\
 #!/bin/bash
 # Notes when the program begins (UTC, us), and becomes the program as one rank: Slurm signals the task alone.
 spool={spool} library={library}
-mkdir -p "$spool" && chmod 0700 "$spool"
-echo ${{EPOCHREALTIME/[.,]/}} >"$spool/{begin}$SLURM_PROCID"
+mkdir -m 0700 "$spool" 2>/dev/null # by the node's first rank; job ids can be guessed, so somebody may have come before
+if [[ ! -d $spool || -L $spool || ! -O $spool ]]; then
+  echo "crosswind: $spool is not this job's own" >&2
+  exit 1
+fi
+date +%s%6N >"$spool/{begin}$SLURM_PROCID" # bash has it itself from 5.0 on only
 exec env -u CROSSWIND_DISABLE "LD_PRELOAD=$library${{LD_PRELOAD:+:$LD_PRELOAD}}" "CROSSWIND_SPOOL=$spool" \\
   CROSSWIND_SLICE={slice} CROSSWIND_DIGEST=off {command}
 """
@@ -53,12 +59,12 @@ BATCH = """\
 # sbatch {options}
 export CROSSWIND_DISABLE=1 gathered={gathered}
 mkdir -p {scratch} "$gathered" || exit
-begin=${{EPOCHREALTIME/[.,]/}}
+begin=$(date +%s%6N)
 srun {srun} bash {rank}
 code=$?
-end=${{EPOCHREALTIME/[.,]/}}
+end=$(date +%s%6N)
 srun {each_node} bash -c '
-  cp "{spool}"/* "$gathered/"
+  [[ -O "{spool}" && ! -L "{spool}" ]] && cp "{spool}"/* "$gathered/"
   code=$?
   rm -rf "{spool}"
   exit $code'
@@ -151,17 +157,20 @@ def rank_script(command: Sequence[str], library: Path, slice_length: str) -> str
 
 
 def read_ended(files: JobFiles) -> Ended | None:
-    """What the script said last; None: it has not ended. ValueError: something else."""
+    """What the script said last; None: it has not ended. LaunchError: something else."""
     try:
         code, begin_us, end_us, not_gathered = files.of("ended").read_text().split()
+        return Ended(int(code), int(begin_us) * 1000, int(end_us) * 1000, not_gathered == "0")
     except FileNotFoundError:
         return None
-    return Ended(int(code), int(begin_us) * 1000, int(end_us) * 1000, not_gathered == "0")
+    except ValueError:
+        raise LaunchError(f"{files.of('ended')} is damaged: see {files.of('log')}") from None
 
 
 def read_begin_ns(files: JobFiles) -> int | None:
-    """When the first rank began, UTC. ValueError."""
-    return min((int(path.read_text()) * 1000 for path in files.of("spool").glob(f"{BEGIN}*")), default=None)
+    """When the first rank began, UTC; None: no rank could write it down."""
+    said = (path.read_bytes().strip() for path in files.of("spool").glob(f"{BEGIN}*"))
+    return min((int(text) * 1000 for text in said if re.fullmatch(rb"\d{1,18}", text)), default=None)
 
 
 def _shape(program: Program) -> list[str]:

@@ -152,6 +152,7 @@ def test_a_dry_run_says_the_order_and_the_time_and_does_nothing(write, run, resu
     assert [line.split()[-2] for line in lines] == ["1"] * 2 + ["2"] * 2
     assert [line.split()[-1] for line in lines if line.startswith("p beside")] == ["102", "102"]
     assert "{load}/load-cpu --seconds 1" in out
+    assert "{load}/load-pattern --pattern write-seek" in out, "a signal is run, too"
     assert not results.exists()
 
 
@@ -238,6 +239,9 @@ def test_what_is_not_there_is_said(write, run, results, tmp_path):
         1,
         "crosswind experiment: no-such-program: is not there or no program, and p needs it: install it\n",
     )
+    code, _, err = run("run", write(signal='["no-such-signal"]', of_signal='mpi = ""'))
+    assert code == 1
+    assert "no-such-signal: is not there or no program, and s needs it" in err
     code, _, err = run("run", write('["{load}/load-none"]'))
     assert code == 1
     assert "load-none.openmpi: not built" in err
@@ -266,3 +270,36 @@ def test_a_run_that_failed_is_exit_code_1_and_is_made_again(write, run, results,
     assert code == 0, err
     assert {(r.status, r.try_number) for r in read_records(results)} == {("failed", 1), ("done", 2)}
     assert {path.name for path in (results / "runs").iterdir()} == {"p--alone--0", "p--alone--0.try1"}
+
+
+def test_one_that_was_killed_before_it_had_made_its_directory_begins_again(write, run, results, tmp_path):
+    (tmp_path / "deck").write_text("whole")
+    of_probe = 'mpi = ""\ninput = "deck"\nmeasure = "steps"\npattern = "(1)"'
+    file = write('["sh", "-c", "cmp {input} ../../../../deck && echo 1"]', of_probe=of_probe, pairs="signals = []")
+    (results / "runs").mkdir(parents=True)
+    (results / "deck").write_text("wh")
+    (results / ".plan.json.new").write_text("{")
+    code, _, err = run("run", file)
+    assert code == 1, "nobody says that this is ours"
+    assert "is no results directory and not empty" in err
+    (results / ".lock").touch()
+    code, _, err = run("run", file)
+    assert code == 0, err
+
+
+def test_another_machine_than_before_is_told_and_written_down(write, run, results):
+    file = write('["true"]', of_probe='mpi = ""', pairs="signals = []")
+    assert run("run", file)[0] == 0
+    path = results / "machine.json"
+    first = json.loads(path.read_text())
+    path.write_text(json.dumps({**first, "node": "elsewhere"}))
+    code, _, err = run("run", file)
+    assert code == 0
+    assert err.startswith("crosswind experiment: the machine has changed since (node, see machine.json): ")
+    kept = json.loads(path.read_text())
+    assert kept["node"] == "elsewhere"
+    assert kept["later"] == [{"date": kept["later"][0]["date"], "node": first["node"]}]
+    assert run("run", file)[2] == "", "once is enough"
+    path.write_text("[")
+    code, _, err = run("run", file)
+    assert (code, err) == (1, f"crosswind experiment: {path}: is damaged: remove it, and it is written again\n")

@@ -55,6 +55,7 @@ def test_what_is_left_out_has_defaults(tmp_path):
         ("[programs.a]", "[programs.a--b]", "a--b"),
         ("[programs.a]", "[programs.a-name-of-more-than-20]", "a-name-of-more-than-20"),
         ('["true"]', "[]", "programs.a.command"),
+        ('["true"]', '["true"]\nseconds = inf', "programs.a.seconds"),
         ("{scratch}", "{scrach}", "programs.b: command: {scrach} is none of {load}, {run}, {scratch}"),
         ("{scratch}", "{input}", "{input}"),
         ('measure = "rate"', 'measure = "steps"', "programs.b: measure"),

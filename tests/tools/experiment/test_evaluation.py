@@ -7,6 +7,7 @@ import pytest
 
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment.evaluation import evaluate
+from crosswind.tools.experiment.records import read_records, write_record
 from crosswind.tools.experiment.results import Results, read_results
 from support.experiments import PERIODIC, Made, Work, dents, matrix, periodic, phases
 
@@ -148,6 +149,24 @@ def test_discarded_and_failed_runs_do_not_count(tmp_path):
     assert results.discarded == 1
     assert results.failed == [("writer--noise--7", "exit code 3")]
     assert results.done == 6
+
+
+def test_a_run_that_was_made_again_has_not_failed(tmp_path):
+    periodic(tmp_path, repetitions=1).close()
+    record = next(record for record in read_records(tmp_path) if record.key == "writer--alone--0")
+    earlier = tmp_path / "runs" / f"{record.key}.try1"
+    earlier.mkdir()
+    write_record(earlier, record.model_copy(update={"status": "failed", "why": "exit code 3"}))
+    assert evaluate(tmp_path).failed == []
+
+
+def test_runs_of_which_nobody_knows_what_others_moved_are_counted(tmp_path):
+    periodic(tmp_path, repetitions=1).close()
+    runs = evaluate(tmp_path).done
+    assert evaluate(tmp_path).unwatched == runs > 0
+    description = tmp_path / "experiment.toml"
+    description.write_text(description.read_text().replace("[experiment]", "[experiment]\noutside_pct = 0"))
+    assert evaluate(tmp_path).unwatched == 0
 
 
 def test_nothing_but_a_description(tmp_path):

@@ -17,9 +17,17 @@ from crosswind.profile.store import read_profile
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment import runner as runner_module
 from crosswind.tools.experiment.loading import open_jobs
+from crosswind.tools.experiment.local import LocalLauncher
 from crosswind.tools.experiment.outside import DiskWatch
 from crosswind.tools.experiment.progress import Progress
-from crosswind.tools.experiment.records import Outside, RunRecord, read_record, read_records, write_record
+from crosswind.tools.experiment.records import (
+    Outside,
+    RunRecord,
+    read_record,
+    read_records,
+    write_record,
+    write_whole,
+)
 
 SH = '["sh", "-c", "{}"]'
 BARE = 'mpi = ""'
@@ -96,6 +104,7 @@ def test_time_steps_and_inputs(write, runner, tmp_path):
         ("sleep 1", "exit 4", "", "s ended with exit code 4"),
         ("sleep 0.1", "sleep 60", 'measure = "rate"', "p printed no report"),
         ("echo 7", "sleep 60", "measure = 'steps'\npattern = '(\\d+) steps'", "p printed no number"),
+        ("echo inf steps", "sleep 60", "measure = 'steps'\npattern = '(\\w+) steps'", "p printed no number"),
     ],
 )
 def test_what_is_no_result_is_recorded_as_failed(write, runner, probe, signal, more, why):
@@ -105,6 +114,41 @@ def test_what_is_no_result_is_recorded_as_failed(write, runner, probe, signal, m
     assert lacking == 1
     assert record.status == "failed"
     assert record.why.startswith(why)
+
+
+def test_a_run_beside_a_signal_that_did_nothing_is_no_result(write, runner):
+    """As one that was asked to end before it had begun."""
+    file = write(SH.format("sleep 1"), SH.format("sleep 60"), of_probe=BARE, of_signal=f'{BARE}\nmeasure = "rate"')
+    made = runner(file)
+    made = runner_module.Runner(made.directory, made.experiment, [r for r in made.runs if r.cell.signal], made.launcher)
+    lacking, (record,) = make(made)
+    assert lacking == 1
+    assert record.why.startswith("s printed no report of a load program, or did nothing: see signal.out")
+
+
+def test_each_of_two_has_its_own_end(write, runner):
+    """Whichever is waited for first."""
+    file = write(
+        SH.format("sleep 2"), SH.format("sleep 0.7"), of_probe=BARE, of_signal=BARE,
+        pairs='signals = ["s"]\nlead_s = 0.1\nmutual = true',
+    )  # fmt: skip
+    made = runner(file)
+    made = runner_module.Runner(made.directory, made.experiment, [r for r in made.runs if r.cell.signal], made.launcher)
+    lacking, (record,) = make(made)
+    assert lacking == 0, record.why
+    assert record.of("signal").elapsed_s == pytest.approx(0.9, abs=0.4)
+    assert record.of("probe").elapsed_s == pytest.approx(2.2, abs=0.4)
+
+
+def test_programs_that_did_not_meet_are_no_result(write, runner):
+    file = write(
+        SH.format("sleep 0.2"), SH.format("sleep 0.2"), of_probe=BARE, of_signal=BARE,
+        pairs='signals = ["s"]\nlead_s = 1.5\nmutual = true',
+    )  # fmt: skip
+    made = runner(file)
+    made = runner_module.Runner(made.directory, made.experiment, [r for r in made.runs if r.cell.signal], made.launcher)
+    lacking, (record,) = make(made)
+    assert (lacking, record.why) == (1, "p and s did not meet: let them run longer")
 
 
 def test_a_program_that_does_not_end_is_ended(write, runner, monkeypatch):
@@ -250,3 +294,80 @@ def running(mark: str) -> list[int]:
             if mark.encode() in text:
                 found.append(int(entry.name))
     return found
+
+
+def test_what_is_not_of_a_run_stays(write, runner, tmp_path):
+    made = runner(write(SH.format("true"), of_probe=BARE, pairs=ALONE))
+    runs, elsewhere = made.directory / "runs", tmp_path / "elsewhere"
+    for folder in (runs / "notes", elsewhere, runs / "p--alone--0", runs / "p--alone--1.try2"):
+        folder.mkdir()
+        (folder / "precious").touch()
+    (runs / "p--alone--2").symlink_to(elsewhere)
+    (runs / "list.txt").touch()
+    made.clean_up()
+    assert {path.name for path in runs.iterdir()} == {"notes", "p--alone--2", "list.txt"}
+    assert (runs / "notes" / "precious").exists()
+    assert (elsewhere / "precious").exists()
+
+
+def test_what_a_killed_runner_made_elsewhere_is_removed(write, runner, tmp_path):
+    """With another --scratch."""
+    made = runner(write(SH.format("touch {scratch}/x"), of_probe=BARE, pairs=ALONE))
+    folder = made.directory / "runs" / "p--alone--0"
+    (folder / "probe").mkdir(parents=True)
+    before = LocalLauncher(tmp_path / "elsewhere")
+    before.start(made.experiment.programs["p"], folder, "probe", "1s").process.wait()
+    assert (tmp_path / "elsewhere" / "p--alone--0-probe" / "x").exists()
+    made.clean_up()
+    assert not (tmp_path / "elsewhere").exists()
+    assert list(folder.parent.iterdir()) == []
+
+
+def test_waiting_for_the_batch_system_excuses_nobody(write, runner, monkeypatch):
+    """A run lasts as long as its programs do: what others moved meanwhile is much or little for that time."""
+
+    class Scripted:
+        def __init__(self, directory: Path) -> None:
+            pass
+
+        def beside(self, profiles) -> Outside:
+            return Outside(server_bytes=6 * MIB, own_bytes=0, outside_pct=50, source="disk x")
+
+    monkeypatch.setattr(runner_module, "DiskWatch", Scripted)
+    monkeypatch.setattr(runner_module, "MAX_TRIES", 1)
+    made = runner(write(SH.format("sleep 1"), of_probe=BARE, pairs=ALONE, settings="outside_pct = 10"))
+    start = made.launcher.start
+
+    def start_late(*arguments):
+        time.sleep(3)
+        return start(*arguments)
+
+    monkeypatch.setattr(made.launcher, "start", start_late)
+    _, (record,) = make(made)
+    assert (record.end_ns - record.begin_ns) / 1e9 > 3 > 2 > record.of("probe").elapsed_s
+    assert record.status == "discarded"
+
+
+def test_a_run_in_which_the_machine_slept_is_made_again(write, runner, monkeypatch):
+    slept = iter([0.0, 3600.0, 3600.0, 3600.0])
+    monkeypatch.setattr(runner_module, "_slept_s", lambda: next(slept))
+    made = runner(write(SH.format("true"), of_probe=BARE, pairs=ALONE, settings="outside_pct = 0"))
+    lacking, records = make(made)
+    assert lacking == 0
+    assert [(r.status, r.why) for r in records] == [("discarded", "the machine was asleep for 3600 s"), ("done", "")]
+
+
+def test_it_is_said_where_nobody_knows_what_others_moved(write, runner, monkeypatch, capsys):
+    monkeypatch.setattr(runner_module.DiskWatch, "beside", lambda self, profiles: None)
+    made = runner(write(SH.format("sleep 1"), of_probe=BARE, pairs=ALONE, settings="outside_pct = 10"))
+    lacking, _ = make(made)
+    assert lacking == 0
+    assert "done, what others moved is not known, in" in capsys.readouterr().err
+
+
+def test_a_link_in_the_place_of_an_unfinished_file_is_not_followed(tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / ".report.md.new").symlink_to(tmp_path / "precious")
+    write_whole(tmp_path / "report.md", "text")
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert (tmp_path / "report.md").read_text() == "text"

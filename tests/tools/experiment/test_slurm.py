@@ -18,7 +18,14 @@ from crosswind.tools.experiment import slurm
 from crosswind.tools.experiment.description import Program
 from crosswind.tools.experiment.launcher import LaunchError
 from crosswind.tools.experiment.slurm import SlurmLauncher
-from crosswind.tools.experiment.slurm_script import JobFiles, rank_script, read_ended, sbatch_options, sbatch_script
+from crosswind.tools.experiment.slurm_script import (
+    JobFiles,
+    rank_script,
+    read_begin_ns,
+    read_ended,
+    sbatch_options,
+    sbatch_script,
+)
 from support.preload import LIBRARY
 
 # Runs what comes after the options, as --ntasks tasks one after the other; their output goes where --output says.
@@ -133,6 +140,43 @@ class TestScript:
             assert [path.name for path in SPOOL.glob("begin.*")] == ["begin.0"]
         finally:
             subprocess.run(["rm", "-r", str(SPOOL)], check=True)
+
+    def test_an_old_bash_is_enough(self, folder, stand_ins):
+        """One that knows no EPOCHREALTIME, as those before 5.0."""
+        (stand_ins / "old").write_text("unset EPOCHREALTIME\n")
+        files = JobFiles(folder, "probe")
+        files.of("rank").write_text(rank_script(["true"], LIBRARY, "1s"))
+        files.of("sbatch").write_text(sbatch_script(program("x"), files, stand_ins / "scratch", []))
+        begin_ns = time.time_ns()
+        environment = {**os.environ, "SLURM_JOB_ID": JOB, "BASH_ENV": str(stand_ins / "old")}
+        subprocess.run(["bash", str(files.of("sbatch"))], env=environment, check=True, timeout=60)
+        ended = read_ended(files)
+        assert begin_ns - 1000 < ended.begin_ns < read_begin_ns(files) < ended.end_ns < time.time_ns()
+
+    def test_what_nobody_could_write_down_is_not_known(self, folder):
+        """A full /dev/shm leaves empty files."""
+        files = JobFiles(folder, "probe")
+        files.of("spool").mkdir()
+        (files.of("spool") / "begin.0").touch()
+        assert read_begin_ns(files) is None
+        files.of("ended").touch()
+        with pytest.raises(LaunchError, match=r"probe\.ended is damaged: see "):
+            read_ended(files)
+
+    def test_a_spool_directory_that_somebody_else_made_is_not_used(self, folder, stand_ins):
+        """Job ids can be guessed, and /dev/shm is everybody's."""
+        path, theirs = folder / "rank", stand_ins / "theirs"
+        path.write_text(rank_script(["touch", str(stand_ins / "ran")], LIBRARY, "1s"))
+        theirs.mkdir()
+        SPOOL.symlink_to(theirs)
+        try:
+            environment = {**os.environ, "SLURM_JOB_ID": JOB, "SLURM_PROCID": "0"}
+            done = subprocess.run(["bash", str(path)], env=environment, capture_output=True, text=True, timeout=30)
+        finally:
+            SPOOL.unlink()
+        assert (done.returncode, list(theirs.iterdir())) == (1, [])
+        assert done.stderr == f"crosswind: {SPOOL} is not this job's own\n"
+        assert not (stand_ins / "ran").exists()
 
 
 class TestLauncher:
