@@ -13,6 +13,7 @@ for pid_file in "$state"/run/init-*.pid; do
 done
 pid=$(cat "$state/fs/server.pid" 2>/dev/null)
 if [ -n "$pid" ] && grep -qsaF "$state" "/proc/$pid/cmdline"; then kill -9 "$pid"; fi
+if mountpoint -q "$state/fs/brick"; then umount --lazy "$state/fs/brick"; fi
 ip netns del cw-fs1 2>/dev/null
 ip link del cwv-fs1 2>/dev/null
 true

@@ -4,7 +4,8 @@
 # A glusterfsd (user space, no glusterd) in the network namespace cw-fs1 (10.78.0.100) exports STATE/fs/brick, and every
 # node mounts it on STATE/shared through FUSE, in its own mount namespace: the host sees an empty directory there. Both
 # directions of the server's link are limited, so the nodes compete for it as the clients of a storage server do. The
-# clients keep nothing back (direct I/O, no write-behind, no cache): what a job has written has crossed the link. Run
+# clients keep nothing back (direct I/O, no write-behind, no cache): what a job has written has crossed the link. The
+# server's data lie in memory, 4 GiB at most: whatever else uses this machine's disk is no part of what is shared. Run
 # again, it sets the limit anew and mounts on nodes that have come back. To be run after slurm-up.sh.
 set -euo pipefail
 state=${1:?usage: file-server-up.sh STATE [MBIT]} rate=${2:-400}mbit
@@ -95,7 +96,7 @@ mount_on() {
 
 [ "$(id -u)" = 0 ] || fail "root needed"
 mkdir -p "$fs/brick" "$state/shared"
-chmod 1777 "$fs/brick"
+mountpoint -q "$fs/brick" || mount -t tmpfs -o size=4g,mode=1777 crosswind-brick "$fs/brick"
 connect_server
 limit_link
 write_volumes

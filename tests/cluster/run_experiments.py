@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,7 @@ def main(argv: list[str]) -> int:
         parser.error(f"no experiment {', '.join(sorted(unknown))}: there are {', '.join(known)}")
     if standing():
         sys.exit("cluster.run_experiments: a site is up: end it with make cluster-down")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # it ends the site, too
     try:
         site = start_site(options.mbit, options.nodes_mbit)
     except NoSite as error:
