@@ -375,10 +375,10 @@ class TestFloods:
         build(job_id="1002").write(spool)
         merge = daemon_module.StepLoader._merge
 
-        def ask(loading, files, dropped, running):
+        def ask(loading, files, *rest):
             if files[0].job_id == "1002":
                 raise MemoryError
-            return merge(loading, files, dropped, running)
+            return merge(loading, files, *rest)
 
         monkeypatch.setattr(daemon_module.StepLoader, "_merge", ask)
         report = daemon.look()
