@@ -26,7 +26,7 @@ from crosswind.collector.fair import FairShare
 from crosswind.collector.follow import Follower
 from crosswind.collector.live import end_turns, sweep_turns, take_turn
 from crosswind.collector.log import log_event
-from crosswind.collector.lost import end_lost, note_followed
+from crosswind.collector.lost import called_lost, end_lost, note_followed
 from crosswind.collector.plan import Due, Known, Plan
 from crosswind.collector.report import CollectReport
 from crosswind.collector.running import RunningSteps
@@ -34,7 +34,6 @@ from crosswind.collector.settings import Settings
 from crosswind.collector.spool import remove_unfinished
 from crosswind.collector.step_loader import StepLoader, name_of
 from crosswind.db import DatabaseError
-from crosswind.db.lost_jobs import is_lost
 from crosswind.db.summaries import Summarize
 from crosswind.profile.lifecycle import Machine
 from crosswind.profile.steps import StepKey, group_by_step, read_spools
@@ -178,6 +177,9 @@ class Daemon:
         self._lost_at = time.monotonic()
         engine, after_s, cluster = self.engine, self.settings.lost_after_s, self.settings.cluster
         note_followed(engine, self._plan.running, after_s=after_s, cluster=cluster, now_ns=now_ns)
+        for key in called_lost(engine, self._plan.running, cluster=cluster):  # the next look takes it back
+            self._plan.known[key].state = ""
+            self._running_steps.forget(key)
         if now_ns - self._began_ns >= after_s * 1e9:
             lost = end_lost(engine, after_s=after_s, cluster=cluster, evaluate=self.evaluate, now_ns=now_ns)
             self.counts.lost += len(lost)
@@ -248,8 +250,8 @@ class Daemon:
         self._log_loaded(loader.report, "running" if step.running else "silent")
 
     def _is_lost(self, key: StepKey) -> bool:
-        """Whether another collector ended the step while nobody followed it, though nothing of it is new."""
-        return is_lost(self.engine, (key.job_id, key.step_id, key.uid), cluster=self.settings.cluster)
+        """Whether another collector called the step lost, though nothing of it is new."""
+        return bool(called_lost(self.engine, [key], cluster=self.settings.cluster))
 
     def _log_loaded(self, report: CollectReport, kind: str) -> int:
         """Log and count what was loaded since the last time; how many process slices."""

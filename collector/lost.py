@@ -14,10 +14,10 @@ from sqlalchemy import Engine
 
 from crosswind.collector.estimates import NO_ESTIMATE, Evaluate, evaluate_whole
 from crosswind.collector.log import log_event
-from crosswind.db.lost_jobs import LostJob, mark_lost, note_heard
+from crosswind.db.lost_jobs import LostJob, lost_among, mark_lost, note_heard
 from crosswind.profile.steps import StepKey
 
-__all__ = ["LOST_AFTER_S", "end_lost", "note_followed"]
+__all__ = ["LOST_AFTER_S", "called_lost", "end_lost", "note_followed"]
 
 LOST_AFTER_S = 3600.0
 _NOTES = 4  # of a silent step, while it may be silent
@@ -32,8 +32,16 @@ def note_followed(
     if not after_s or not followed:
         return 0
     now_ns = now_ns or time.time_ns()
-    known = {(key.job_id, key.step_id, key.uid) for key in followed}
+    known = set(map(_step, followed))
     return note_heard(engine, known, now_ns - int(after_s * 1e9 / _NOTES), now_ns, cluster=cluster)
+
+
+def called_lost(engine: Engine, followed: Collection[StepKey], *, cluster: str = "") -> list[StepKey]:
+    """Those of the steps of which the caller sees a process that another collector, which does not, has called lost.
+    Raises DatabaseError.
+    """
+    lost = lost_among(engine, set(map(_step, followed)), cluster=cluster) if followed else set()
+    return [key for key in followed if _step(key) in lost]
 
 
 def end_lost(
@@ -61,3 +69,8 @@ def end_lost(
             except (MemoryError, *NO_ESTIMATE) as error:
                 log_event(logging.WARNING, "note", reason=f"{job.job_id}.{job.step} has no estimate: {error}")
     return lost
+
+
+def _step(key: StepKey) -> tuple[str, str, int]:
+    """As the database knows it."""
+    return key.job_id, key.step_id, key.uid

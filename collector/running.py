@@ -125,10 +125,12 @@ class RunningSteps:
     def keep(self, keys: Collection[StepKey]) -> None:
         """Forget all steps but these."""
         for key in self._marks.keys() - set(keys):
-            del self._marks[key]
-            self._ended_ns.pop(key, None)
-            self._seen.pop(key, None)
-            self._logs.pop(key, None)
+            self.forget(key)
+
+    def forget(self, key: StepKey) -> None:
+        """A step has to be read whole."""
+        for known in (self._marks, self._ended_ns, self._seen, self._logs):
+            known.pop(key, None)
 
 
 def _written_ns(path: str) -> int | None:

@@ -17,8 +17,9 @@ from crosswind.db.batch import ENDED
 from crosswind.db.batch_schema import batch_job, batch_step
 from crosswind.db.connection import reading, writing
 from crosswind.db.names import batches
+from crosswind.db.one_of import one_of
 
-__all__ = ["LOST", "LostJob", "is_lost", "mark_lost", "note_heard"]
+__all__ = ["LOST", "LostJob", "lost_among", "mark_lost", "note_heard"]
 
 LOST = "lost"  # of a job step and of its processes: a newer delivery still makes them what it says
 _MOST = 100  # in one go: they are estimated then
@@ -69,12 +70,15 @@ def mark_lost(engine: Engine, silent_ns: int, now_ns: int, *, cluster: str = "")
     return [job for job in lost if job.key in marked]
 
 
-def is_lost(engine: Engine, step: tuple[str, str, int], *, cluster: str = "") -> bool:
-    """Whether a step (job id, step, uid) was ended as lost. Raises DatabaseError."""
+def lost_among(
+    engine: Engine, steps: Collection[tuple[str, str, int]], *, cluster: str = ""
+) -> set[tuple[str, str, int]]:
+    """Those of these steps (job id, step, uid) that were ended as lost. Raises DatabaseError."""
     j = schema.job.c
-    same = (j.cluster == cluster, j.job_id == step[0], j.step == step[1], j.uid == step[2])
+    jobs = {job_id for job_id, _, _ in steps}
+    query = select(j.job_id, j.step, j.uid).where(j.cluster == cluster, j.state == LOST, one_of(j.job_id, jobs))
     with reading(engine) as conn:
-        return conn.execute(select(j.state).where(*same)).scalar_one_or_none() == LOST
+        return {(row.job_id, row.step, row.uid) for row in conn.execute(query)} & set(steps)
 
 
 def _unheard(before_ns: int, cluster: str) -> tuple[ColumnElement[bool], ...]:

@@ -10,6 +10,8 @@ import pytest
 from crosswind.collector.daemon import Daemon
 from crosswind.collector.once import collect_once
 from crosswind.collector.settings import Settings
+from crosswind.db import queries, reading
+from crosswind.profile.lifecycle import Machine
 from support.looks import NOW_SLICE, calls, own_file
 from support.spools import SLICE_NS
 
@@ -120,3 +122,39 @@ def test_what_it_counts_after_it_was_called_lost_is_there(nodes, file, stopped):
     file.end((FIRST + 2) * SLICE_NS)
     nodes.pass_by(0.5, nodes.own, nodes.other)
     assert nodes.state() == ("finished", 11)
+
+
+def test_of_two_daemons_of_one_directory_that_of_its_node_is_right(nodes, stopped, monkeypatch):
+    """Without a batch system the other one knows nothing but silence, and that the file was written to until later."""
+
+    def elsewhere(do):
+        with monkeypatch.context() as patch:
+            patch.setattr(Machine, "this", lambda: Machine("another", host="n9", pid_namespace=1))
+            return do()
+
+    other = elsewhere(lambda: nodes.daemon(nodes.spools[0]))
+    file, now = own_file(nodes.spools[0], stopped.pid), time.time_ns() // SLICE_NS
+    file.grow(now - 1, 5)
+    nodes.own.look()
+    os.utime(file.path, ns=(time.time_ns() + SLICE_NS,) * 2)
+    told = []
+    for _ in range(4):
+        nodes.ns += 400 * 10**9
+        elsewhere(other.look)
+        told.append(state(nodes))
+        for _ in range(2):
+            nodes.own.look()
+        assert state(nodes) == "running"
+    assert told.count("lost") == 1, "it says so once"
+    file.grow(now, 6)
+    nodes.ns += 61 * 10**9
+    nodes.own.look()
+    elsewhere(other.look)
+    assert state(nodes) == "running"
+
+
+def state(nodes):
+    """Of the job."""
+    with reading(nodes.engine) as conn:
+        (job,) = queries.list_jobs(conn)[0]
+    return job.state
