@@ -70,7 +70,7 @@ class Quota:
 class Entry:
     """One file. peek: None while it has no header. reason: why it cannot be loaded. due_ns: when to look again.
     first_ns, news_ns: when we first saw it and when it last had news. alive: whether /proc had its process then.
-    stuck: it cannot be moved away either.
+    stuck: it cannot be moved away either. written_off: it counts as dead should it be silent.
     """
 
     path: Path
@@ -83,6 +83,7 @@ class Entry:
     news_ns: int = 0
     alive: bool = False
     stuck: bool = False
+    written_off: bool = False
 
 
 @dataclass
@@ -95,13 +96,19 @@ class Follower:
     quota: Quota = field(default_factory=Quota)
     entries: dict[str, Entry] = field(default_factory=dict)
     waiting: dict[int, int] = field(default_factory=dict)  # hash of name and inode -> user, of files beyond the quota
+    scanned_ns: int = 0
 
     def scan(self, now_ns: int) -> None:
         """Look at the directory. Raises SpoolError when it can't be read; what was known is kept then."""
         listed = {name: inode for name, inode in self._listed()}
         self.entries = {n: e for n, e in self.entries.items() if listed.get(n) == e.inode}
+        if now_ns < self.scanned_ns:
+            self._put_back(now_ns)
+        self.scanned_ns = now_ns
         tracked = Counter(e.uid for e in self.entries.values())
         self._refresh(now_ns)
+        for uid in set(self.waiting.values()):
+            self._write_off(uid, now_ns)
         self._take_in(listed, tracked, now_ns)
 
     def may_run(self, entry: Entry, now_ns: int) -> bool:
@@ -130,7 +137,8 @@ class Follower:
             return _runs(watched_ns < COPY_QUIET_S * 1e9)
         if watched_ns < WATCHED_S * 1e9:
             return Life.RUNS
-        return life_by_silence((now_ns - max(seen.mtime_ns, entry.news_ns)) / 1e9, seen.slice_ns)
+        life = life_by_silence((now_ns - _heard_ns(entry)) / 1e9, seen.slice_ns)
+        return Life.GONE if life is Life.SILENT and entry.written_off else life
 
     def forget(self, path: Path) -> None:
         """A file was taken away: should one of its name and inode come back, it is new."""
@@ -147,6 +155,23 @@ class Follower:
                         yield entry.name, entry.inode()
         except OSError as error:
             raise SpoolError(f"cannot read the spool directory {self.spool}: {error.strerror}") from None
+
+    def _write_off(self, uid: int, now_ns: int) -> None:
+        """Of a user whose files wait, those that are silent longest count as dead, a tenth of all: they would keep the
+        others waiting for days.
+        """
+        files = [entry for entry in self.entries.values() if entry.uid == uid and not entry.written_off]
+        silent = [entry for entry in files if self.life(entry, now_ns) is Life.SILENT]
+        room = self.quota.tracked - len(files)
+        missing = max(self.quota.tracked // 10, 1) - room
+        for entry in sorted(silent, key=_heard_ns)[: max(missing, 0)]:
+            entry.written_off = True
+
+    def _put_back(self, now_ns: int) -> None:
+        """The clock was put back: nothing was seen in future, and what was due then is due now."""
+        for entry in self.entries.values():
+            entry.first_ns, entry.news_ns = min(entry.first_ns, now_ns), min(entry.news_ns, now_ns)
+            entry.due_ns = entry.due_ns if entry.due_ns == NEVER else 0
 
     def _refresh(self, now_ns: int) -> None:
         """Look again at the files where news are due."""
@@ -208,6 +233,11 @@ class Follower:
         watched_ns = now_ns - max(entry.first_ns, entry.news_ns)
         entry.due_ns = _next_due(seen, has_news and entry.alive, watched_ns, now_ns)
         return True
+
+
+def _heard_ns(entry: Entry) -> int:
+    """The last sign of life of a file's process that silence is counted from."""
+    return max(entry.peek.mtime_ns if entry.peek else 0, entry.news_ns)
 
 
 def _runs(runs: bool) -> Life:

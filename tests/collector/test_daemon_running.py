@@ -92,3 +92,17 @@ class TestRunningJobs:
         with reading(engine) as conn:
             (job,) = queries.list_jobs(conn)[0]
             assert (job.n_processes, job.state) == (4, "running")
+
+
+def test_a_clock_that_is_put_back_stops_nothing(daemon, engine, grow, clock):
+    """As NTP does with one that was hours ahead when the machine began."""
+    process = grow()
+    process.grow(NOW_SLICE - 10, 5)
+    daemon.look()
+    clock.wait(1)
+    daemon.look()
+    clock.wait(-7200)
+    process.grow(NOW_SLICE - 9, 6)
+    daemon.look()
+    daemon.look()
+    assert calls(engine) == {"1001": ("running", [5, 6])}

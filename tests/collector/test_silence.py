@@ -3,7 +3,7 @@
 import pytest
 
 from crosswind.collector.daemon import Daemon
-from crosswind.collector.follow import KEPT_S, QUIET_S
+from crosswind.collector.follow import KEPT_S, QUIET_S, Quota
 from crosswind.collector.settings import Settings
 from crosswind.db import queries, reading
 from support.looks import METRIC, NOW_SLICE, calls
@@ -150,3 +150,19 @@ def test_silent_processes_outside_any_job_are_loaded(foreign, engine, look):
     assert calls(engine) == {}
     look(SILENT_S)
     assert [state for state, _ in calls(engine).values()] == ["lost"]
+
+
+def test_silent_files_do_not_keep_new_ones_waiting(foreign, engine, clock, spool):
+    """Who has no room left gets it from those that are silent longest."""
+    daemon = Daemon([spool], engine, clock_ns=clock, settings=Settings(live_share=1e6, quota=Quota(tracked=10)))
+    old = [foreign(pid=pid, job_id=str(pid)) for pid in range(10)]
+    for seconds in (0, SILENT_S, 0):
+        clock.wait(seconds)
+        daemon.look()
+    assert {state for state, _ in calls(engine).values()} == {"lost"}
+    new = foreign(pid=99, job_id="99")
+    for _ in range(4):
+        daemon.look()
+    assert calls(engine)["99"] == ("running", [5])
+    assert new.path.exists()
+    assert sum(process.path.exists() for process in old) == 9, "no more than need be"
