@@ -45,12 +45,14 @@ STEP = "0"  # of the program, in its job
 RESOURCE = "fs:net"
 ANSWER_S = 60.0  # Slurm's own MessageTimeout is 10 s, and its commands ask again
 QUEUED_S = 3600.0
-LOOK_S = 0.3  # for the file that a job writes last
+LOOK_S = 0.3  # for the file that a job writes last, or whether a job that was just submitted runs
 ASK_S = 5.0  # whether Slurm still has the job
-LATE_S = 30.0  # how much later than Slurm's word a file may be seen that was written on another node
+ASK_SHARE = 0.1  # of the time that a job has waited in the queue, until Slurm is asked again; at most ASK_S
+LATE_S = 90.0  # so much later a file of another node may be seen: NFS keeps for a minute that there is none (acdirmax)
 STOP_S = 60.0  # a program that was asked to end has so long for it, and its job for what comes after
 CLEAN_S = 15.0  # a job whose program was killed has so long to remove what it made
 IDS = frozenset({"CROSSWIND_JOB_ID", "CROSSWIND_STEP_ID"})
+CHANGED = ("SLURM_", "SQUEUE_", "SCANCEL_", "SINFO_")  # variables that change what Slurm's commands answer
 NODE_FIELDS = ("name", "cpus", "memory_mib")
 PENDING, LIVING = {"PENDING", "CONFIGURING"}, {"RUNNING", "COMPLETING", "STOPPED", "SUSPENDED"}
 
@@ -99,19 +101,19 @@ class SlurmLauncher:
         files, scratch = JobFiles(folder, role), self.scratch / f"crosswind-{uuid4().hex}"
         _forget(files)
         options = sbatch_options(program, files, job_name(folder, role))
-        files.of("rank").write_text(
-            rank_script(_command(program, folder / role, scratch), find_library(), slice_length)
-        )
+        command = _command(program, folder / role, scratch)
+        files.of("rank").write_text(rank_script(command, find_library(), slice_length, job_name(folder, role)))
         files.of("sbatch").write_text(sbatch_script(program, files, scratch, options))
         answer = _slurm("sbatch", "--parsable", *options, str(files.of("sbatch")))
         job_id = answer.split()[-1].partition(";")[0]
-        end = time.monotonic() + QUEUED_S
+        begin = time.monotonic()
         while (state := _state(job_id)) in PENDING or not (state or read_ended(files)):
-            if time.monotonic() > end:
+            waited = time.monotonic() - begin
+            if waited > QUEUED_S:
                 raise LaunchError(
                     f"job {job_id} waited in the queue for {QUEUED_S / 60:.0f} minutes: reserve the nodes"
                 )
-            time.sleep(LOOK_S)
+            time.sleep(min(max(LOOK_S, ASK_SHARE * waited), ASK_S))
         return Started(program, role, folder, scratch, job_id)
 
     def wait(self, started: Started, timeout_s: float) -> ProgramRecord:
@@ -121,15 +123,19 @@ class SlurmLauncher:
     def stop(self, started: Started) -> ProgramRecord:
         """SIGTERM to the program itself, then as wait."""
         is_asked = _ask_to_end(started)
-        return _record(started, _ended(started, STOP_S), stopped=is_asked)
+        return _record(started, _ended(started, STOP_S + LATE_S), stopped=is_asked)
 
     def abandon(self, folder: Path) -> None:
         """End the jobs of this folder, whoever submitted them; those that run may clean up. LaunchError."""
         folder = folder.absolute()
         end = time.monotonic() + CLEAN_S
-        for job_id in _jobs_of(folder):
-            _try("scancel", "--signal=KILL", f"{job_id}.{STEP}")
-        while any(state not in PENDING for state in _jobs_of(folder).values()) and time.monotonic() < end:
+        killed: set[str] = set()
+        while (jobs := _jobs_of(folder)) and any(state not in PENDING for state in jobs.values()):
+            for job_id in jobs.keys() - killed:  # again: a step that is about to start cannot be killed yet
+                if jobs[job_id] == "RUNNING" and _try("scancel", "--signal=KILL", f"{job_id}.{STEP}"):
+                    killed.add(job_id)
+            if time.monotonic() > end:
+                break
             time.sleep(LOOK_S)
         end += STOP_S
         while (left := _jobs_of(folder)) and time.monotonic() < end:
@@ -249,5 +255,5 @@ def _slurm(*command: str) -> str:
 
 def _environment() -> dict[str, str]:
     """Ours without what is of the job that we may be part of. The site's plugin leaves the job alone."""
-    ours = {k: v for k, v in os.environ.items() if not k.startswith("SLURM_") or k == "SLURM_CONF"}
+    ours = {k: v for k, v in os.environ.items() if not k.startswith(CHANGED) or k == "SLURM_CONF"}
     return {**{k: v for k, v in ours.items() if k not in IDS}, "CROSSWIND_DISABLE": "1"}

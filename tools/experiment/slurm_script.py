@@ -3,7 +3,11 @@
 The job has the program as its step 0. Each rank is started by a few lines of shell that note when the program itself
 began. Its spool files lie in memory of the node until the program has ended; then a second step copies them
 into the run's folder, which all nodes have to see, and removes what was made. The site's plugin leaves the job alone
-(CROSSWIND_DISABLE), so that nothing is profiled twice, with or without a plugin.
+(CROSSWIND_DISABLE), so that nothing is profiled twice, with or without a plugin. A minute before its time is over Slurm
+asks what is left of the program to end, so that a job whose runner is gone gathers and removes its files, too.
+
+In its profile the job has its name, KEY-ROLE, for an id: Slurm's ids begin anew with a new controller, and then two
+runs would be one job of the database.
 
     ROLE.sbatch   ROLE.rank    what Slurm runs, what each rank runs
     ROLE.out      ROLE.err     of the program; ROLE.log is that of the script
@@ -36,7 +40,8 @@ __all__ = [
 
 BEGIN = "begin."  # and the rank: a file beside its spool file
 MPI_OF_SRUN = {"openmpi": "pmix", "mpich": "pmi2", "": "none"}
-SPARE_S = 120  # beyond the program's own limit: to start, and to gather the files
+SPARE_S = 180  # beyond the program's own limit: to start, and to gather the files
+LAST_S = 60  # before the job's time is over, or up to a minute earlier, its steps are asked to end
 
 SPOOL = "/dev/shm/crosswind-$SLURM_JOB_ID"  # noqa: S108 (of the job's own, mode 0700)
 
@@ -51,7 +56,7 @@ if [[ ! -d $spool || -L $spool || ! -O $spool ]]; then
 fi
 date +%s%6N >"$spool/{begin}$SLURM_PROCID" # bash has it itself from 5.0 on only
 exec env -u CROSSWIND_DISABLE "LD_PRELOAD=$library${{LD_PRELOAD:+:$LD_PRELOAD}}" "CROSSWIND_SPOOL=$spool" \\
-  CROSSWIND_SLICE={slice} CROSSWIND_DIGEST=off {command}
+  CROSSWIND_JOB_ID={job} CROSSWIND_SLICE={slice} CROSSWIND_DIGEST=off {command}
 """
 
 BATCH = """\
@@ -64,7 +69,7 @@ srun {srun} bash {rank}
 code=$?
 end=$(date +%s%6N)
 srun {each_node} bash -c '
-  [[ -O "{spool}" && ! -L "{spool}" ]] && cp "{spool}"/* "$gathered/"
+  [[ -O "{spool}" && ! -L "{spool}" ]] && cp "{spool}"/* "${{gathered:?}}/"
   code=$?
   rm -rf "{spool}"
   exit $code'
@@ -115,6 +120,7 @@ def sbatch_options(program: Program, files: JobFiles, name: str) -> list[str]:
         *_shape(program),
         f"--nodelist={','.join(program.nodelist)}" if program.nodelist else "--exclusive",
         f"--time={math.ceil((program.timeout_s + SPARE_S) / 60)}",
+        f"--signal=TERM@{LAST_S}",
         f"--chdir={files.folder}",
         f"--output={_plain(files.of('log'))}",
         "--open-mode=append",
@@ -127,12 +133,14 @@ def sbatch_script(program: Program, files: JobFiles, scratch: Path, options: Seq
     output = [f"--output={_plain(files.of('out'))}", f"--error={_plain(files.of('err'))}"]
     srun = [
         *_shape(program),
+        "--export=ALL",
         f"--chdir={files.work}",
         f"--mpi={MPI_OF_SRUN[program.mpi]}",
         "--kill-on-bad-exit=1",
         *output,
     ]
-    each_node = [f"--nodes={program.nodes}", f"--ntasks={program.nodes}", "--ntasks-per-node=1", "--mpi=none"]
+    each_node = [f"--nodes={program.nodes}", f"--ntasks={program.nodes}", "--ntasks-per-node=1", "--export=ALL"]
+    each_node.append("--mpi=none")
     return BATCH.format(
         options=shlex.join(options),
         srun=shlex.join(srun),
@@ -145,12 +153,13 @@ def sbatch_script(program: Program, files: JobFiles, scratch: Path, options: Seq
     )
 
 
-def rank_script(command: Sequence[str], library: Path, slice_length: str) -> str:
-    """What each rank runs. What the user preloads stays, behind the library."""
+def rank_script(command: Sequence[str], library: Path, slice_length: str, job: str) -> str:
+    """What each rank runs. What the user preloads stays, behind the library. job: the id in the profile."""
     return RANK.format(
         spool=SPOOL,
         library=_quoted(library),
         slice=shlex.quote(slice_length),
+        job=shlex.quote(job),
         command=shlex.join(command),
         begin=BEGIN,
     )

@@ -10,7 +10,9 @@ import shlex
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from crosswind.profile import read_profile
@@ -106,7 +108,8 @@ class TestScript:
         wide = program("x", mpi="openmpi", nodes=2, ranks_per_node=3, nodelist=["n1", "n2"], seconds=10)
         options = sbatch_options(wide, JobFiles(folder, "probe"), "a--b--0-probe")
         assert {"--nodes=2", "--ntasks=6", "--ntasks-per-node=3", "--nodelist=n1,n2", "--no-requeue"} <= set(options)
-        assert "--time=4" in options  # 5 * 10 s + 60 s + 120 s
+        assert "--time=5" in options  # 5 * 10 s + 60 s + 180 s
+        assert "--signal=TERM@60" in options  # of the program: what the job made is gathered and removed in that minute
         assert f"--output={str(folder).replace('%', '%%')}/probe.log" in options
         assert f"--chdir={folder}" in options
         assert "--exclusive" not in options
@@ -123,11 +126,18 @@ class TestScript:
         (line,) = [line for line in text.splitlines() if line.startswith("srun") and "bash -c" not in line]
         assert f"--mpi={kind}" in shlex.split(line)
 
+    def test_a_user_without_an_exported_environment_has_one_in_the_steps(self, folder):
+        """SBATCH_EXPORT=NONE would take from the second step where it is to copy to."""
+        text = sbatch_script(program("x"), JobFiles(folder, "probe"), Path("/scratch"), [])
+        steps = [line for line in text.splitlines() if line.startswith("srun")]
+        assert [line.count("--export=ALL") for line in steps] == [1, 1]
+        assert '"${gathered:?}/"' in text
+
     def test_a_rank_becomes_the_program(self, folder, stand_ins):
         """With its words as they are, our library before the user's, and nothing of ours that it should not have."""
         show = 'echo "$0|$1|$LD_PRELOAD|$CROSSWIND_SLICE|$CROSSWIND_DIGEST|${CROSSWIND_DISABLE-unset}|$$"'
         path = folder / "rank"
-        path.write_text(rank_script(["bash", "-c", show, "it's", "$(false) {x}"], LIBRARY, "1s"))
+        path.write_text(rank_script(["bash", "-c", show, "it's", "$(false) {x}"], LIBRARY, "1s", "a--b--0-probe"))
         users = "/lib/x86_64-linux-gnu/libm.so.6"
         environment = {**os.environ, "SLURM_JOB_ID": JOB, "SLURM_PROCID": "0", "CROSSWIND_DISABLE": "1"}
         with subprocess.Popen(
@@ -145,7 +155,7 @@ class TestScript:
         """One that knows no EPOCHREALTIME, as those before 5.0."""
         (stand_ins / "old").write_text("unset EPOCHREALTIME\n")
         files = JobFiles(folder, "probe")
-        files.of("rank").write_text(rank_script(["true"], LIBRARY, "1s"))
+        files.of("rank").write_text(rank_script(["true"], LIBRARY, "1s", "a--b--0-probe"))
         files.of("sbatch").write_text(sbatch_script(program("x"), files, stand_ins / "scratch", []))
         begin_ns = time.time_ns()
         environment = {**os.environ, "SLURM_JOB_ID": JOB, "BASH_ENV": str(stand_ins / "old")}
@@ -166,7 +176,7 @@ class TestScript:
     def test_a_spool_directory_that_somebody_else_made_is_not_used(self, folder, stand_ins):
         """Job ids can be guessed, and /dev/shm is everybody's."""
         path, theirs = folder / "rank", stand_ins / "theirs"
-        path.write_text(rank_script(["touch", str(stand_ins / "ran")], LIBRARY, "1s"))
+        path.write_text(rank_script(["touch", str(stand_ins / "ran")], LIBRARY, "1s", "a--b--0-probe"))
         theirs.mkdir()
         SPOOL.symlink_to(theirs)
         try:
@@ -196,10 +206,10 @@ class TestLauncher:
         asked = program("bash", "-c", script, measure="steps", pattern=r"([\d.]+) steps")
         begin_ns = time.time_ns()
         record = launcher.wait(launcher.start(asked, folder, "probe", "1s"), 60)
-        assert (record.job_id, record.step, record.exit_code, record.steps_per_s) == (JOB, "0", 3, 12.5)
+        assert (record.job_id, record.step, record.exit_code, record.steps_per_s) == ("a--b--0-probe", "0", 3, 12.5)
         assert begin_ns < record.begin_ns < record.end_ns < time.time_ns()
         assert 2.4 < record.elapsed_s < 5
-        assert read_profile(folder / record.profile).job.id == JOB
+        assert read_profile(folder / record.profile).job.id == "a--b--0-probe"  # whatever Slurm's id is
         assert (folder / "probe.out").read_text().splitlines()[0] == str(folder / "probe")
         assert list((stand_ins / "scratch").iterdir()) == []
         assert not SPOOL.exists()
@@ -240,6 +250,44 @@ class TestLauncher:
         subprocess.run(["scancel", JOB], check=True)
         with pytest.raises(LaunchError, match=f"job {JOB} was lost"):
             launcher.wait(started, 30)
+
+    @pytest.mark.parametrize("text", ["0   0\n", "0 1 x 0\n", ""])
+    def test_an_end_that_makes_no_sense_costs_the_run_and_no_more(self, stand_ins, folder, text):
+        launcher = SlurmLauncher(stand_ins)
+        started = launcher.start(program("sleep", "100"), folder, "probe", "1s")
+        JobFiles(folder, "probe").of("ended").write_text(text)
+        with pytest.raises(LaunchError, match="is damaged: see"):
+            launcher.wait(started, 60)
+        launcher.abandon(folder)
+
+    def test_a_job_that_waits_is_asked_for_less_and_less_often(self, stand_ins, folder, monkeypatch):
+        asked: list[float] = [0.0]
+        monkeypatch.setattr(slurm, "_slurm", lambda *command: JOB if command[0] == "sbatch" else "PENDING")
+        clock = SimpleNamespace(monotonic=lambda: asked[-1], sleep=lambda seconds: asked.append(asked[-1] + seconds))
+        monkeypatch.setattr(slurm, "time", clock)
+        with pytest.raises(LaunchError, match="waited in the queue for 60 minutes"):
+            SlurmLauncher(stand_ins).start(program("true"), folder, "probe", "1s")
+        gaps = np.diff(asked)
+        assert (gaps[0], gaps[-1]) == pytest.approx((0.3, 5.0))
+        assert len(gaps) < 800  # of an hour
+
+    def test_variables_that_change_slurms_answers_are_not_passed_on(self, stand_ins, folder, monkeypatch):
+        for name in ("SQUEUE_PARTITION", "SCANCEL_INTERACTIVE", "SINFO_FORMAT", "SLURM_JOB_ID"):
+            monkeypatch.setenv(name, "x")
+        monkeypatch.setenv("SBATCH_ACCOUNT", "theirs")
+        environment = slurm._environment()
+        assert environment["SBATCH_ACCOUNT"] == "theirs"
+        assert not [name for name in environment if name.startswith(("SQUEUE_", "SCANCEL_", "SINFO_", "SLURM_JOB"))]
+
+    def test_a_program_that_is_about_to_start_is_killed_when_it_has(self, stand_ins, folder):
+        scancel = stand_ins / "bin" / "scancel"
+        first_fails = "[ -e STATE/asked ] || { touch STATE/asked; exit 1; }\n"
+        scancel.write_text(SCANCEL.replace("\n", f"\n{first_fails}", 1).replace("STATE", str(stand_ins)))
+        launcher = SlurmLauncher(stand_ins)
+        launcher.start(program("sleep", "100"), folder, "probe", "1s")
+        launcher.abandon(folder)
+        assert read_ended(JobFiles(folder, "probe")).exit_code == 137
+        assert not SPOOL.exists()
 
     def test_what_could_not_be_gathered_is_no_profile(self, stand_ins, folder):
         copy = stand_ins / "bin" / "cp"
