@@ -52,7 +52,8 @@ class Judgement:
 
     threshold: of y. noise: how much undisturbed members differ, in parts of a usual duration. lost_us, and low_us and
     high_us, its bounds: of the whole group. median_excess_us: what median + 4 MAD would have called lost, of the whole
-    group. saturated: nearly all of the group is disturbed, or it varies by nature.
+    group. saturated: nearly all of the group is disturbed, or it varies by nature. in_turns_us: of the whole group,
+    what hits took longer that recur after a fixed number of members and were taken for a phase of the program.
     """
 
     excess: NDArray[np.float64]
@@ -63,6 +64,7 @@ class Judgement:
     median_excess_us: float
     low_us: float
     high_us: float
+    in_turns_us: float = 0.0
 
 
 def least_noise_us(usual_us: float, weight: NDArray[np.float64]) -> float:
@@ -96,7 +98,7 @@ def _judge(members: Members, usual_noise: float | None, *, may_split: bool) -> J
         period = _period(judged, usual) if may_split else None
     elif unusual and minority is None:
         judged = fit.widened(judged, baseline)
-    return judged if period is None else _judge_in_turns(members, usual_noise, period)
+    return judged if period is None else _judge_in_turns(members, usual_noise, period, judged)
 
 
 @dataclass(frozen=True)
@@ -175,8 +177,8 @@ def _nothing_found(members: Members) -> Judgement:
     return Judgement(none, none.astype(bool), members.y.copy(), 0.0, False, 0.0, 0.0, 0.0)
 
 
-def _judge_in_turns(members: Members, usual_noise: float | None, period: int) -> Judgement:
-    """Judge the members of each place in the period among themselves."""
+def _judge_in_turns(members: Members, usual_noise: float | None, period: int, before: Judgement) -> Judgement:
+    """Judge the members of each place in the period among themselves. before: what was found of all together."""
     whole = _nothing_found(members)
     excess, hit, threshold = whole.excess, whole.hit, whole.threshold
     parts = [_judge(members.turn(place, period), usual_noise, may_split=False) for place in range(period)]
@@ -192,4 +194,5 @@ def _judge_in_turns(members: Members, usual_noise: float | None, period: int) ->
         median_excess_us=sum(part.median_excess_us for part in parts),
         low_us=sum(part.low_us for part in parts),
         high_us=sum(part.high_us for part in parts),
+        in_turns_us=float((np.maximum(before.excess - excess, 0.0) * members.weight).sum()),
     )

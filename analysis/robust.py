@@ -137,6 +137,7 @@ def _enter(group: NDArray[np.intp], stride: NDArray[np.int64], judged: Judgement
     findings.median_excess_us += judged.median_excess_us
     findings.low_us += judged.low_us
     findings.high_us += judged.high_us
+    findings.in_turns_us += judged.in_turns_us
 
 
 # --- CPU time where no counters tell work from interference ----------------------------------------------------------

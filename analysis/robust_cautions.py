@@ -21,6 +21,7 @@ _NOTABLE_CPU = 0.03
 _SATURATED_SHARE = 0.05
 _SKIPPED_SHARE = 0.10
 _NOTABLE_AMID_HITS = 0.001
+_NOTABLE_IN_TURNS = 0.005
 _NOTABLE_BLINDNESS = 0.12  # of a segment; four times the noise from which on segments are called noisy
 
 
@@ -29,7 +30,8 @@ class Findings:
     """Arrays [segment] that the groups of a run fill in one after the other, and sums over them, in microseconds.
 
     low_us, high_us: bounds of the sum of excess_us. median_excess_us: what an estimate around medians would have been.
-    amid_hits_us: what of excess_us lies in segments without their like, amid others that were hit.
+    amid_hits_us: what of excess_us lies in segments without their like, amid others that were hit. in_turns_us: what is
+    not in excess_us, because it recurs after a fixed number of segments.
     """
 
     covered: NDArray[np.bool_]
@@ -43,6 +45,7 @@ class Findings:
     low_us: float = 0.0
     high_us: float = 0.0
     amid_hits_us: float = 0.0
+    in_turns_us: float = 0.0
 
     @classmethod
     def none(cls, n: int) -> Findings:
@@ -68,6 +71,11 @@ def robust_notes(features: SegmentFeatures, findings: Findings, left_out: tuple[
         notes.append(
             "Segments without their like lie amid others that were all hit. They are taken to have lost as these did: "
             f"{amid_hits:.1%} of the run, which is in the estimate."
+        )
+    if (in_turns := findings.in_turns_us / max(features.total_us, 1e-9)) > _NOTABLE_IN_TURNS:
+        notes.append(
+            "After a fixed number of segments one takes longer, again and again. That is taken for a phase of the "
+            f"program which its calls do not show; were it interference, {in_turns:.1%} of the run more would be lost."
         )
     return tuple(notes)
 

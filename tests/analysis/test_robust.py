@@ -54,6 +54,14 @@ def test_a_phase_that_comes_in_turns_is_no_interference():
     assert estimate(table(durations), "robust").interference_pct < 0.1
 
 
+@pytest.mark.parametrize(("every", "longer", "share"), [(4, 5_000.0, "5.9%"), (10, 8_000.0, "3.8%"), (4, 0.0, None)])
+def test_what_comes_in_turns_could_be_interference_all_the_same(every, longer, share):
+    """One run cannot tell: the note says how much is at stake."""
+    durations = (20_000.0 + longer * (np.arange(N) % every == every - 1)) * noisy(1.0)
+    notes = [note for note in estimate(table(durations), "robust").notes if "fixed number of segments" in note]
+    assert [f"were it interference, {share} of the run" in note for note in notes] == ([True] if share else [])
+
+
 @pytest.mark.parametrize("second", [12_000.0, 14_000.0])
 def test_two_phases_that_alternate_are_no_interference(second):
     """Half of the segments are of each: neither is the exception, and the median lies between them."""
