@@ -100,12 +100,12 @@ stress: build ## threads, forks, signals and I/O under the library, exactly coun
 test-kill: setup ## kill collectors a few hundred times while jobs run (KILLS=300), on both databases
 	@CROSSWIND_KILLS=$(or $(KILLS),300) $(PYTHON) -m pytest -q -s tests/collector/test_kill.py tests/collector/test_kill_refresh.py
 
-experiments: setup ## all experiments on a simulated site, and their tables and pictures (root; hours; ONLY="fig-2.7 node"; goes on where it was stopped)
+experiments: setup ## all experiments on a simulated site, and their tables and pictures (root; hours; ONLY="fig-2.7 node" MBIT=400 NODES_MBIT=200; goes on where it was stopped)
 	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster
 	@$(STEP) "packages of the victims" tools/setup/setup.sh experiments
 	@$(MAKE) --no-print-directory build
 	@$(STEP) "input of the victims" experiments/victims/water/prepare.sh experiments/victims/water.tpr
-	@cd tests && ../$(PYTHON) -m cluster.run_experiments ../build/experiments $(ONLY)
+	@cd tests && ../$(PYTHON) -m cluster.run_experiments ../build/experiments $(ONLY) $(if $(MBIT),--mbit $(MBIT)) $(if $(NODES_MBIT),--nodes-mbit $(NODES_MBIT))
 	@$(MAKE) --no-print-directory experiments-docs RESULTS="$(addprefix build/experiments/,$(or $(ONLY),$(basename $(notdir $(wildcard experiments/*.toml)))))"
 
 experiments-docs: setup ## tables and pictures of docs/experiments.md from results (RESULTS="experiment-fig-2.7 ..."; without: from those kept)

@@ -19,13 +19,13 @@ __all__ = ["describe"]
 TIMEOUT_S = 20.0
 
 
-def describe(seen: dict[str, Any], programs: Collection[Program], scratch: Path) -> dict[str, Any]:
-    """The document. seen: what the launcher says of the machine."""
+def describe(seen: dict[str, Any], programs: Collection[Program], scratch: Path | None) -> dict[str, Any]:
+    """The document. seen: what the launcher says of the machine. scratch: None where only other machines have it."""
     return {
         **seen,
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "memory_bytes": _memory(),
-        "scratch_file_system": _file_system(scratch),
+        "scratch_file_system": _file_system(scratch) if scratch else "",
         "mpi": {mpi: _version(mpi) for mpi in sorted({p.mpi for p in programs} - {""})},
         "python": platform.python_version(),
         "crosswind": version("crosswind"),

@@ -43,6 +43,7 @@ FOLDER = re.compile(rf"[\w.-]+--[\w.-]+--\d+({re.escape(TRY)}\d+)?", re.ASCII)  
 MAX_TRIES = 3  # of a run that others disturb
 LONGEST_SLEEP_S = 1.0  # of the machine, during a run
 MAX_FAILURES = 3  # runs one after another; then it is no accident
+LEAST_TOGETHER = 0.5  # of the shorter program's time: one may have waited in a queue while the other ran
 
 
 class _RunFailed(Exception):
@@ -226,8 +227,10 @@ def _check(programs: Sequence[ProgramRecord], experiment: Experiment, *, mutual:
             raise _RunFailed(f"{record.program} ended before {probe.program}: let it run longer")
         if is_judged or program.measure == "rate":
             _check_measure(record, program)
-    if max(record.begin_ns for record in programs) >= min(record.end_ns for record in programs):
-        raise _RunFailed(f"{' and '.join(record.program for record in programs)} did not meet: let them run longer")
+    together_s = (min(record.end_ns for record in programs) - max(record.begin_ns for record in programs)) / 1e9
+    if together_s < LEAST_TOGETHER * min(record.elapsed_s for record in programs):
+        names = " and ".join(record.program for record in programs)
+        raise _RunFailed(f"{names} were together for only {max(together_s, 0):.1f} s: let them run longer")
 
 
 def _check_measure(record: ProgramRecord, program: Program) -> None:

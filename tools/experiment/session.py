@@ -76,7 +76,8 @@ class Session:
         if reason:
             raise CommandError(reason)
         with locked(runner.directory):
-            described = machine.describe(launcher.describe(), self.programs, launcher.scratch)
+            here = None if self.on == "slurm" else launcher.scratch  # here its mount point may be an empty directory
+            described = machine.describe(launcher.describe(), self.programs, here)
             changed = prepare(runner.directory, self.file, runner.runs, self.on, described)
             if changed:
                 click.echo(
