@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 __all__ = ["CommandNotRun", "end_like", "run_child"]
 
@@ -14,6 +15,7 @@ FORWARDED = frozenset(
     {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU}
 )
 RESTORED = frozenset({signal.SIGPIPE, signal.SIGXFSZ})  # Python ignores them; a program expects them not to be
+NO_INPUT = ((os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),)
 SIGNAL_EXIT = 128  # a shell's exit code for death by signal n is 128 + n
 
 
@@ -26,19 +28,27 @@ class CommandNotRun(Exception):
 
 
 def run_child(
-    command: Sequence[str], environment: Mapping[str, str], translate: Callable[[int], int] = lambda number: number
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    translate: Callable[[int], int] = lambda number: number,
+    *,
+    apart: bool = False,
 ) -> int:
     """Run `command` to its end and return its wait status (os.wait). Leaves the forwarded signals blocked.
 
-    translate: which signal to pass on in place of one that came.
+    translate: which signal to pass on in place of one that came. apart: in a process group of its own and with no
+    input, so that what a terminal sends (Ctrl-C, a hang-up) reaches it by us alone, too, and translated; what we are
+    to ignore (nohup) does not.
 
-    Raises CommandNotRun when it does not start. A signal of the terminal reaches the child by itself, being in our
-    process group; only what a process sent to us is passed on.
+    Raises CommandNotRun when it does not start. Not apart, a signal of the terminal reaches the child by itself, being
+    in our process group; only what a process sent to us is passed on.
     """
-    watched = {*FORWARDED, signal.SIGCHLD}
+    group: dict[str, Any] = {"setpgroup": 0, "file_actions": NO_INPUT} if apart else {}
+    forwarded = {n for n in FORWARDED if not apart or signal.getsignal(n) != signal.SIG_IGN}
+    watched = {*forwarded, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
-        pid = os.posix_spawnp(command[0], list(command), environment, setsigmask=before, setsigdef=RESTORED)
+        pid = os.posix_spawnp(command[0], list(command), environment, setsigmask=before, setsigdef=RESTORED, **group)
     except OSError as error:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         raise CommandNotRun(error) from error
@@ -47,7 +57,8 @@ def run_child(
         if ended:
             return status
         info = signal.sigwaitinfo(watched)
-        if info.si_signo != signal.SIGCHLD and info.si_code <= 0:  # <= 0: from a process, not from the kernel
+        of_terminal = info.si_code > 0  # from the kernel, not from a process
+        if info.si_signo != signal.SIGCHLD and (apart or not of_terminal):
             os.kill(pid, translate(info.si_signo))
 
 

@@ -55,7 +55,8 @@ def noise_command(ctx: click.Context, mpi: str | None, ranks: int, name: str | N
     launcher = mpirun(built_for, ranks) if ranks > 1 else []
     command = [*launcher, str(program), *options]
     try:
-        status = run_child(command, {**MPI_ENVIRONMENT, **os.environ}, _translation(built_for, bool(launcher)))
+        translate = _translation(built_for, bool(launcher))
+        status = run_child(command, {**MPI_ENVIRONMENT, **os.environ}, translate, apart=bool(launcher))
     except CommandNotRun as error:
         raise CommandError(f"{one_line(command[0])}: {error}: install {built_for}") from None
     ctx.exit(end_like(status))

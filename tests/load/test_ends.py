@@ -99,3 +99,18 @@ def handles(pid: int, number: signal.Signals) -> bool:
     status = Path(f"/proc/{pid}/status").read_text()
     caught = next(line for line in status.splitlines() if line.startswith("SigCgt:")).split()[1]
     return bool(int(caught, 16) & 1 << (number - 1))
+
+
+def test_a_signal_is_answered_while_files_are_made(mpi: str, tmp_path: Path) -> None:
+    """What is to be read is written first."""
+    options = ["--read", "--pattern", "aggregate-write", "--chunk", "1k", "--file-size", "64G", "--dir", tmp_path]
+    process = start(command(mpi, "pattern", *options, ranks=1))
+    try:
+        wait_until(lambda: list(tmp_path.glob("*/rank0/data0")), "a file")
+        process.terminate()
+        out, _ = process.communicate(timeout=15)
+    finally:
+        process.kill()
+    report = json.loads(out)
+    assert (report["ended"], report["total"]) == ("stopped", 0)
+    assert list(tmp_path.iterdir()) == []

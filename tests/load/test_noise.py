@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
 import sys
+import termios
+import time
 from pathlib import Path
 
 import pytest
@@ -70,6 +74,48 @@ def test_a_signal_leaves_time_for_the_report(mpi: str, number: signal.Signals, t
     assert json.loads(out)["ended"] == "stopped"
     assert list(tmp_path.iterdir()) == []
     assert processes(str(tmp_path)) == []
+
+
+def in_a_terminal(command: list[str], env: dict[str, str]) -> tuple[subprocess.Popen[str], int]:
+    """Started in the foreground of a terminal, and our end of that."""
+    ours, terminal = pty.openpty()
+    started = subprocess.Popen(
+        command, env=env, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )  # fmt: skip
+    os.close(terminal)
+    return started, ours
+
+
+def test_ctrl_c_in_a_terminal_leaves_time_for_the_report(mpi: str, slow: dict[str, str], tmp_path: Path) -> None:
+    """The terminal sends it to all of the foreground. Open MPI's launcher kills its ranks a second later, who take two
+    here for what they are at.
+    """
+    arguments = ["pattern", "--mpi", mpi, "-n", "2", "--", "--flush", "--pattern", "write-seek", "--dir", str(tmp_path)]
+    verb, terminal = in_a_terminal([*CROSSWIND, "noise", *arguments], {**environment(), **slow})
+    wait_until(lambda: len(list(tmp_path.glob("*/rank?/data*"))) >= 2, "both write")
+    os.write(terminal, b"\x03")
+    out, err = verb.communicate(timeout=60)
+    os.close(terminal)
+    assert verb.returncode == 0, err
+    assert json.loads(out)["ended"] == "stopped"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_under_nohup_it_outlives_the_terminal(mpi: str) -> None:
+    if mpi == "mpich":
+        pytest.skip("a library of Debian's MPICH takes SIGHUP before main: what was ignored cannot be told")
+    arguments = ["nohup", *CROSSWIND, "noise", "cpu", "--mpi", mpi, "-n", "2", "--", "--seconds", "61.25"]
+    verb, terminal = in_a_terminal(arguments, environment())
+    try:
+        wait_until(lambda: len(processes("61.25")) == 2, "both ranks")
+        os.close(terminal)
+        time.sleep(1.5)
+        assert len(processes("61.25")) == 2
+    finally:
+        verb.terminate()
+        out, _ = verb.communicate(timeout=30)
+    assert json.loads(out)["ended"] == "stopped"
 
 
 def test_wrong_options_are_exit_code_2() -> None:

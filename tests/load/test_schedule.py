@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -70,6 +71,17 @@ def test_intensity_is_the_share_that_is_worked(name: str, intensity: float) -> N
     assert after.ru_utime - before.ru_utime < report["busy_ns"] / SECOND + START_S
 
 
+@pytest.mark.parametrize(
+    ("name", "options"), [("cpu", []), ("node", ["--kind", "memory"]), ("node", ["--kind", "cache"])], ids=str
+)
+def test_the_profile_has_the_time_that_was_worked(name: str, options: list[str], tmp_path: Path) -> None:
+    """And no more: resting takes no processor."""
+    report, seen = profiled(any_mpi(), name, tmp_path / "spool", "--seconds", 2, "--intensity", 0.25, *options, ranks=2)
+    worked, busy = seen.total("cpu_time") / SECOND, report["busy_ns"] / SECOND
+    assert busy / 4 < worked < busy + 2 * START_S  # others may have a processor meanwhile; both ranks start
+    assert worked < 0.8 * 2 * 2, "a quarter, not all of the time"
+
+
 def test_an_intensity_that_is_hardly_any_ends_in_time() -> None:
     report = report_of(command(any_mpi(), "node", "--seconds", 0.5, "--intensity", 0.001, ranks=1))
     assert 0.5 <= (report["end_ns"] - report["start_ns"]) / SECOND < 1.5
@@ -129,4 +141,6 @@ def test_a_full_device_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     done = run([*limited, *command(any_mpi(), "pattern", "--chunk", "64M", "--dir", tmp_path, ranks=1)])
     assert done.returncode == 1
     assert "File too large" in done.stderr
+    counts = json.loads(done.stdout)["counts"]
+    assert (counts["bytes_out"], counts["write"]) == (32768 * 512, 2), "the first write was cut short"
     assert list(tmp_path.iterdir()) == []

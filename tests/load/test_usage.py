@@ -18,6 +18,7 @@ from support.load_programs import LOAD, any_mpi, command, run
         ("cpu", ["--seconds", "inf"], "seconds inf"),
         ("cpu", ["--intensity", "1.5"], "intensity 1.5"),
         ("cpu", ["--active", "1"], "go together"),
+        ("cpu", ["--volume", "0.5"], "volume 0.5"),
         ("cpu", ["--dir", "x"], "makes no files"),
         ("cpu", ["--seed", "-1"], "seed -1"),
         ("pattern", ["--chunk", "1"], "chunk 1"),

@@ -60,6 +60,7 @@ static int move_posix(struct access_file *it, char *data, uint64_t size, int wri
             return -1;
         }
         at += (uint64_t)moved;
+        it->counts[writes ? ACCESS_BYTES_OUT : ACCESS_BYTES_IN] += (uint64_t)moved;
     }
     return 0;
 }
@@ -77,6 +78,7 @@ static int move_mpi(struct access_file *it, void *data, uint64_t size, int write
     if (of_mpi(error))
         return -1;
     MPI_Get_count(&status, MPI_BYTE, &moved);
+    it->counts[writes ? ACCESS_BYTES_OUT : ACCESS_BYTES_IN] += moved > 0 ? (uint64_t)moved : 0;
     errno = ENODATA;
     return (uint64_t)moved == size ? 0 : -1;
 }
@@ -86,7 +88,6 @@ static int move(struct access_file *it, void *data, uint64_t size, int writes)
     if (it->api == ACCESS_POSIX ? move_posix(it, data, size, writes) : move_mpi(it, data, size, writes))
         return -1;
     it->position += size;
-    it->counts[writes ? ACCESS_BYTES_OUT : ACCESS_BYTES_IN] += size;
     return 0;
 }
 

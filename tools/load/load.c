@@ -122,13 +122,15 @@ static int perform(struct load_run *run, const struct load_program *program)
     }
     if (program->end)
         program->end(run);
+    report.end_ns = load_now_ns();
     load_folders_remove_own(run); /* before anything that waits for other ranks: they may be gone */
     load_stop_meet();
+    load_folders_remove_common(run); /* before the report: nobody may be left to read it, and SIGPIPE ends us */
     if (fine) {
         MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-        load_report_print(&report, program, run, why[last]);
+        if (!load_report_print(&report, program, run, why[last]))
+            last = STOP_ERROR;
     }
-    load_folders_remove_common(run);
     load_report_end(&report);
     return last == STOP_ERROR;
 }

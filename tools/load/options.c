@@ -76,7 +76,7 @@ static int parse_size(const char *text, uint64_t least, uint64_t most, uint64_t 
             return 0;
         number *= ldexp(1.0, 10 * (int)(unit - units + 1));
     }
-    if (number < (double)least || number > (double)most)
+    if (number < (double)least || number > (double)most || (number > 0 && number < 1)) /* 0 may be no bound */
         return 0;
     *value = (uint64_t)number;
     return 1;

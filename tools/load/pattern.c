@@ -14,6 +14,7 @@
 
 #include "access.h"
 #include "load.h"
+#include "stop.h"
 
 enum pattern { OPEN_CLOSE, SEEK, AGGREGATE };
 enum files { NEW, SAME };
@@ -111,14 +112,26 @@ static int move(uint64_t offset, uint64_t size, int writes)
     return writes ? access_write(&my.file, at, size) : access_read(&my.file, at, size);
 }
 
-/* Write what is to be read, and get it out of memory. */
-static int fill_files(void)
+enum filling { GOES_ON, ASKED, FAILED };
+
+/* How filling stands on this rank; of ranks that work together, on the one where it stands worst: they end together. */
+static enum filling filling(const struct load_run *run, int failed)
 {
-    for (uint64_t number = 0; number < (has_many_files() ? keep : 1); number++) {
-        int failed = open_file(number, 1);
-        for (uint64_t at = 0; !failed && at < part_size(); at += chunk)
-            failed = access_seek(&my.file, my.base + at) || move(0, chunk, 1);
-        if (failed || access_flush(&my.file) || access_close(&my.file))
+    int state = failed ? FAILED : load_stop_asked() ? ASKED : GOES_ON;
+    if (run->meets)
+        MPI_Allreduce(MPI_IN_PLACE, &state, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return (enum filling)state;
+}
+
+/* Write what is to be read, to the device; as much of it as there is time for until a signal comes. */
+static int fill_files(const struct load_run *run)
+{
+    enum filling state = GOES_ON;
+    for (uint64_t number = 0; number < (has_many_files() ? keep : 1) && state == GOES_ON; number++) {
+        state = filling(run, open_file(number, 1));
+        for (uint64_t at = 0; state == GOES_ON && at < part_size(); at += chunk)
+            state = filling(run, access_seek(&my.file, my.base + at) || move(0, chunk, 1));
+        if (state == FAILED || (state == GOES_ON && access_flush(&my.file)) || access_close(&my.file))
             return -1;
     }
     return 0;
@@ -136,7 +149,7 @@ static const char *begin(struct load_run *run)
     my.data = load_buffer(run, chunk);
     if (!my.data)
         return "not enough memory for a chunk: choose a smaller --chunk";
-    if (reads && fill_files())
+    if (reads && fill_files(run))
         return "cannot write the file that is to be read: choose another --dir";
     if (pattern != OPEN_CLOSE && open_file(0, !reads))
         return "cannot open the file: choose another --dir";

@@ -1,10 +1,12 @@
 #include "report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SECOND_NS = 1000000000, SPARE_SECONDS = 120 };
 
@@ -66,8 +68,8 @@ static void print_seconds(const struct load_report *report, const uint64_t *sums
         printf("%s%" PRIu64, i ? ", " : "", sums[i]);
 }
 
-static void print(const struct load_report *report, const struct load_program *program, const struct load_run *run,
-                  const uint64_t *sums, const uint64_t *counts, int64_t busy_ns, int64_t end_ns, const char *ended)
+static int print(const struct load_report *report, const struct load_program *program, const struct load_run *run,
+                 const uint64_t *sums, const uint64_t *counts, int64_t busy_ns, int64_t end_ns, const char *ended)
 {
     uint64_t total = 0;
     for (uint32_t i = 0; i < report->n_seconds; i++)
@@ -82,25 +84,31 @@ static void print(const struct load_report *report, const struct load_program *p
     printf("], \"per_second\": [");
     print_seconds(report, sums, end_ns);
     printf("]}\n");
-    fflush(stdout);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 1;
+    fprintf(stderr, "%s: cannot print the report: %s\n", program->name, strerror(errno));
+    return 0;
 }
 
-void load_report_print(const struct load_report *report, const struct load_program *program, const struct load_run *run,
-                       const char *ended)
+int load_report_print(const struct load_report *report, const struct load_program *program, const struct load_run *run,
+                      const char *ended)
 {
     uint64_t *sums = calloc(report->n_seconds, sizeof *sums), counts[LOAD_MAX_COUNTS];
-    const int64_t end_ns = load_now_ns();
-    int64_t busy_ns;
-    int enough = sums != NULL;
+    int64_t busy_ns, end_ns;
+    int enough = sums != NULL, printed = 1;
     MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (enough) {
         MPI_Reduce(report->per_second, sums, (int)report->n_seconds, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
         MPI_Reduce(run->counts, counts, LOAD_MAX_COUNTS, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
         MPI_Reduce(&report->busy_ns, &busy_ns, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+        MPI_Reduce(&report->end_ns, &end_ns, 1, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
         if (run->rank == 0)
-            print(report, program, run, sums, counts, busy_ns, end_ns, ended);
+            printed = print(report, program, run, sums, counts, busy_ns, end_ns, ended);
+    } else if (run->rank == 0) {
+        fprintf(stderr, "%s: cannot print the report: not enough memory\n", program->name);
     }
     free(sums);
+    return enough && printed;
 }
 
 void load_report_end(struct load_report *report)

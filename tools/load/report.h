@@ -6,6 +6,7 @@
 
 struct load_report {
     int64_t start_ns;
+    int64_t end_ns;       /* its files are closed, and not yet removed: that is no work */
     uint64_t *per_second; /* amount done in each second since start_ns */
     uint32_t n_seconds;
     int64_t (*phases)[2]; /* begin and end of each stretch of work, UTC ns */
@@ -20,9 +21,10 @@ int load_report_begin(struct load_report *report, const struct load_options *opt
 void load_report_phase(struct load_report *report, int active);
 /* `amount` was done between the two times: spread over the seconds it took. */
 void load_report_add(struct load_report *report, int64_t from_ns, int64_t to_ns, uint64_t amount);
-/* Add up over the ranks and print (rank 0). Phases are rank 0's. Collective. */
-void load_report_print(const struct load_report *report, const struct load_program *program, const struct load_run *run,
-                       const char *ended);
+/* Add up over the ranks and print (rank 0). Phases are rank 0's, the end is the last rank's. Collective. Returns 0,
+   with a line on stderr, if it could not be written. */
+int load_report_print(const struct load_report *report, const struct load_program *program, const struct load_run *run,
+                      const char *ended);
 void load_report_end(struct load_report *report);
 
 #endif
