@@ -2,7 +2,8 @@
 
 Shah (2020), 3.3.2, takes the best of five runs; here it is the median of all, with its spread. The interval is that of
 a percentile bootstrap of the ratio of medians (B. Efron, Bootstrap methods: another look at the jackknife, Ann.
-Statist. 7, 1979). Of five repetitions a median has few values to take, so the interval is a rough one.
+Statist. 7, 1979). Of five repetitions a median has few values to take, so the interval is a rough one; of two it would
+hold the truth in two of three cases, so there is none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["Change", "Spread", "rate_change", "spread", "time_change"]
 
 RESAMPLES = 4999
 CONFIDENCE = 0.95
-LEAST = 2  # repetitions on each side, for an interval
+LEAST = 3  # repetitions on each side, for an interval
 Floats = NDArray[np.float64]
 
 
@@ -44,7 +45,7 @@ class Change:
 
     lost_pct: percent of the time together that the same work would not have needed alone. Of a rate that is its
     degradation; it is also what an estimate of interference gives. slow_down_pct: how much longer the same work takes,
-    percent of the time alone. The intervals are of 95 %, None with fewer than two repetitions on a side.
+    percent of the time alone. The intervals are of 95 %, None with fewer than three repetitions on a side.
     """
 
     isolated: Spread

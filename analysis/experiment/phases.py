@@ -2,9 +2,12 @@
 
 Spearman's rank correlation (C. Spearman 1904) between the probe's rate in each slice and the share of the slice in
 which the signal was active: strongly negative where the signal disturbs. Chance is the same active phases at other
-times: the signal's course is shifted around the run, which keeps its period and the probe's memory of itself. What such
-a shift cannot tell from the truth is a shift by a whole period, so a single run gives no p below about one over the
-slices of a period. Repetitions are independent of one another, and each is shifted by itself: together they say more.
+times: the signal's course is shifted around the run, which keeps its period and the probe's memory of itself. A run
+counts as long as whole periods go: in a rest of one the shift would break the period, and the truth, the only course
+that keeps it, would look rarer than it is where the probe has a period of its own. A shift by a whole period is then
+the truth again, so a single run whose phases are all alike gives no p below one over the slices of a period.
+Repetitions are independent of one another, for they begin at any point of the signal's period, and each is shifted by
+itself: together they say more.
 """
 
 from __future__ import annotations
@@ -29,18 +32,20 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class PhaseRun:
     """One run. rate: of the probe, any unit, [slice], NaN where unknown. active: share of the slice in which the signal
-    was at work, [slice], 0 to 1.
+    was at work, [slice], 0 to 1. period: of the signal, slices, above 0; None: it has none.
     """
 
     rate: Floats
     active: Floats
+    period: float | None = None
 
 
 @dataclass(frozen=True)
 class PhaseEffect:
     """What the signal's phases do to the probe, over all runs.
 
-    rho: mean rank correlation over the runs; by_run: each run's, NaN where it has too few slices or nothing changes. p:
+    rho: mean rank correlation over the runs, of the slices of whole periods; by_run: each run's, NaN where it has too
+    few slices or nothing changes. p:
     how often chance is as low. inside, outside: mean rate in slices wholly within active and within silent phases, unit
     of the rate; NaN where there are none. depth_pct: how far the rate falls inside, percent of outside. slices_inside,
     slices_outside: how many slices these are.
@@ -111,10 +116,12 @@ def _known(run: PhaseRun) -> NDArray[np.bool_]:
 def _by_shift(run: PhaseRun) -> Floats:
     """Correlation at every circular shift of the signal, [shift], the true one first; empty where there is none.
 
-    Slices without a rate, at the ends of the run, are left out before anything is shifted.
+    Slices without a rate, at the ends of the run, are left out before anything is shifted, and the rest of a period.
     """
-    known = _known(run)
-    if np.count_nonzero(known) < LEAST_SLICES:
+    known = np.flatnonzero(_known(run))
+    if run.period is not None:
+        known = known[: round(known.size // run.period * run.period)]
+    if known.size < LEAST_SLICES:
         return np.zeros(0)
     rate, active = _standard(run.rate[known]), _standard(run.active[known])
     if not (rate.any() and active.any()):

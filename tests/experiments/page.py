@@ -6,6 +6,7 @@ The results are kept in docs/data/experiments, so that the page can be made agai
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from crosswind.tools.experiment.pictures import draw
@@ -62,7 +63,7 @@ def section_text(report: Report, results: Results) -> str:
 
 
 def _titled(table: Table) -> str:
-    return f"{plain_markdown(table.title)}:\n\n{as_markdown(table)}"
+    return f"{plain_markdown(table.title)}:\n\n{as_markdown(replace(table, words=''))}"  # the page has them once
 
 
 def _machine(results: Results) -> str:

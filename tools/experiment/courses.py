@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median_high
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +76,13 @@ class _OverTime:
         return active_share(self.phases_ns, self.first_slice, self.rate.size, self.slice_ns)
 
     @property
+    def period(self) -> float | None:
+        """Of the signal, slices; None: it was active once. Its first phase may begin late, its last end early."""
+        ends = zip(*sorted(self.phases_ns), strict=True)
+        steps = [step for times in ends for step in np.diff(times).tolist() if step > 0]
+        return median_high(steps) / self.slice_ns if steps else None
+
+    @property
     def is_periodic(self) -> bool:
         """Whether the signal was active several times while the probe worked, and silent in between."""
         phases = [begin for begin, end in self.phases_ns if begin < self.end_ns and end > self.begin_ns]
@@ -87,7 +95,7 @@ def phases_of(directory: Path, together: Sequence[Beside], seed: int) -> PhaseRe
     periodic = [each for each in found if each.is_periodic]
     if not periodic or shown is None:
         return None
-    effect = phase_effect([PhaseRun(each.rate, each.active) for each in periodic], seed=seed)
+    effect = phase_effect([PhaseRun(each.rate, each.active, each.period) for each in periodic], seed=seed)
     return PhaseResult.model_validate({**vars(effect), "by_run": list(effect.by_run), **vars(shown)})
 
 

@@ -58,7 +58,8 @@ def draw(
 def _figures(results: Results) -> Iterator[tuple[Picture, Figure]]:
     for pair in results.pairs:
         if pair.phases and pair.course:
-            words = f"Rate of {pair.probe} over time; shaded while {pair.signal} was active"
+            told = f"shaded while {pair.signal} was active; the run of median length of {pair.runs}"
+            words = f"Rate of {pair.probe} over time; {told}"
             yield (f"periodic-{pair.probe}--{pair.signal}", words), _periodic(pair)
     measured = [pair for pair in results.pairs if pair.change]
     if results.kind == "matrix" and measured:
@@ -97,7 +98,7 @@ def _periodic_title(pair: PairResult) -> str:
     assert phases is not None  # noqa: S101
     dent = [f"{percent(phases.depth_pct)} lower while active"] if phases.depth_pct is not None else []
     slower = [f"slow-down {percent(pair.change.slow_down_pct)}"] if pair.change else []
-    told = f"rank correlation {number(phases.rho, 2)}, p = {p_value(phases.p)}"
+    told = f"rank correlation {number(phases.rho, 2)}, p = {p_value(phases.p)} (n = {phases.runs})"
     return ", ".join([*dent, *slower, told]).replace(" -", " −")
 
 
@@ -117,7 +118,7 @@ def _matrix(results: Results) -> Figure:
     for row, (axes, group) in enumerate(zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels, strict=True)):
         _bars(axes, group, signals)
         axes.set_title(group_title(results, group))
-        axes.set_ylabel("slower than alone, %")
+        axes.set_ylabel("rate lost, % of alone")
         if row == len(panels) - 1:
             axes.set_xlabel("probe")
     handles = [

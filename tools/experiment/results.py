@@ -104,6 +104,11 @@ class PhaseResult(_Result):
     slices_inside: int
     slices_outside: int
 
+    @property
+    def runs(self) -> int:
+        """How many of them tell something."""
+        return sum(rho is not None for rho in self.by_run)
+
 
 class Course(_Result):
     """A run over time, for the picture. Seconds since the probe's begin; rate: per slice, null where unknown.
@@ -176,7 +181,6 @@ class Results(_Result):
     discarded: int
     failed: list[tuple[str, str]]
     unwatched: int = 0
-    notes: list[str] = []
 
     def program(self, name: str) -> ProgramResult:
         """That of this name. KeyError."""

@@ -33,16 +33,40 @@ NOTHING = "-"
 MAX_NAMED = 8
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|])")
 _SIZE = re.compile(r"(\d+)([kMG])")
+_INTERVAL = "in brackets the 95 % interval, a bootstrap of the ratio of the medians (none of fewer than three runs)"
+PAIRS_WORDS = (
+    "Alone, together: medians of the runs. Slow-down: how much longer the same work takes, percent of the time alone; "
+    f"{_INTERVAL}. Of its time lost: the same as a share of the time together; a slow-down of 100 % is a loss of 50 %. "
+    "Estimated: the share of its time lost, from each run by itself, without knowing the run alone: median of the "
+    "runs, least to most. Lookup: in how many runs it lists the other's job first, and in how many as more than chance."
+)
+MATRIX_WORDS = (
+    "Percent of its rate alone that the probe (row) loses beside the signal (column), median against median; "
+    f"{_INTERVAL}; n: runs together. Alone: the median."
+)
+PHASES_WORDS = (
+    "Rates: means over all slices of all runs that lie wholly in silent, or in active phases of the signal. Rank "
+    "correlation: of the rate in a slice with the signal's active share of it, mean of the runs. p: how often the same "
+    "phases at other times of the runs do as well."
+)
 
 
 @dataclass(frozen=True)
 class Table:
-    """header and rows of text; the first column is a name. notes: lines below it, why something is not there."""
+    """header and rows of text; the first column is a name. words: what the columns hold. notes: lines below it, why
+    something is not there.
+    """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    words: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def below(self) -> list[str]:
+        """All lines below it."""
+        return [line for line in (self.words, *self.notes) if line]
 
 
 def pairs_table(results: Results) -> Table:
@@ -52,7 +76,8 @@ def pairs_table(results: Results) -> Table:
         "estimated alone", "lookup lists it",
     )  # fmt: skip
     rows = tuple(_pair_row(results, pair) for pair in results.pairs)
-    return Table("Measured against running alone, and estimated from each run by itself", header, rows, _notes(results))
+    title = "Measured against running alone, and estimated from each run by itself"
+    return Table(title, header, rows, PAIRS_WORDS, _notes(results))
 
 
 def matrix_tables(results: Results) -> list[Table]:
@@ -63,28 +88,34 @@ def matrix_tables(results: Results) -> list[Table]:
 def phases_table(results: Results) -> Table | None:
     """Whether dents fall into active phases; None where no signal had any."""
     told = [(pair, pair.phases) for pair in results.pairs if pair.phases]
-    header = ("probe", "beside", "rate of", "while it was silent", "while active", "dent", "rank correlation", "p")
+    header = (
+        "probe", "beside", "runs", "rate of", "while it was silent", "while active", "dent", "rank correlation", "p",
+    )  # fmt: skip
     rows = tuple(
         (
-            pair.probe, pair.signal, phases.what, quantity(phases.outside, phases.unit),
-            quantity(phases.inside, phases.unit), percent(phases.depth_pct), number(phases.rho, 2), p_value(phases.p),
+            pair.probe, pair.signal, str(phases.runs), phases.what,
+            f"{quantity(phases.outside, phases.unit)}, {phases.slices_outside} slices",
+            f"{quantity(phases.inside, phases.unit)}, {phases.slices_inside} slices",
+            percent(phases.depth_pct), number(phases.rho, 2), p_value(phases.p),
         )
         for pair, phases in told
     )  # fmt: skip
-    return Table("Dents and active phases", header, rows) if rows else None
+    return Table("Dents and active phases", header, rows, PHASES_WORDS) if rows else None
 
 
 def programs_table(results: Results) -> Table:
     """The programs, how they were run, and their measure alone."""
-    header = ("program", "ranks", "command", "measure", "alone: median", "middle half", "runs")
+    header = ("program", "ranks on nodes", "command", "measure", "alone: median", "middle half of the runs", "runs")
     rows = tuple(
         (
-            program.name, str(program.ranks), " ".join(program.command), program.measure,
+            program.name, f"{program.ranks} on {program.nodes}", " ".join(program.command), program.measure,
             *(_spread(program.alone, program.unit) if program.alone else (NOTHING, NOTHING, "0")),
         )
         for program in results.programs
     )  # fmt: skip
-    return Table("Programs", header, rows)
+    machine = results.machine.get("machine")
+    of = f" The machine that started them: {machine}." if isinstance(machine, str) else ""
+    return Table("Programs", header, rows, f"Slices of {results.slice}.{of}")
 
 
 def groups(results: Results) -> list[list[PairResult]]:
@@ -118,7 +149,7 @@ def as_markdown(table: Table) -> str:
     """A table of Markdown; text from files stands in it as it is."""
     lines = [table.header, ("---",) * len(table.header), *table.rows]
     escaped = (line if i == 1 else tuple(plain_markdown(cell) for cell in line) for i, line in enumerate(lines))
-    notes = "".join(f"\n{plain_markdown(note)}\n" for note in table.notes)
+    notes = "".join(f"\n{plain_markdown(note)}\n" for note in table.below)
     return "".join(f"| {' | '.join(line)} |\n" for line in escaped) + notes
 
 
@@ -128,7 +159,7 @@ def as_html(table: Table) -> str:
     rows = "".join(f"<tr>{''.join(f'<td>{_safe(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
     return (
         f"<h2>{_safe(table.title)}</h2><div class='wide'><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>{''.join(f'<p>{_safe(note)}</p>' for note in table.notes)}"
+        f"<tbody>{rows}</tbody></table></div>{''.join(f'<p>{_safe(line)}</p>' for line in table.below)}"
     )
 
 
@@ -230,7 +261,8 @@ def _matrix(results: Results, group: Sequence[PairResult]) -> Table:
         for probe, alone in _alone(results, group)
     )
     header = ("probe", *(f"beside {names[signal]}" for signal in signals), "alone")
-    return Table(", ".join(filter(None, ["Degradation", group_title(results, group)])), header, rows)
+    title = ", ".join(filter(None, ["Degradation", group_title(results, group)]))
+    return Table(title, header, rows, MATRIX_WORDS)
 
 
 def _alone(results: Results, group: Sequence[PairResult]) -> Iterator[tuple[str, str]]:

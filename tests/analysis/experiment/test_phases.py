@@ -89,6 +89,35 @@ def test_p_of_periodic_signals_never_lies_low():
         assert np.mean(p <= level) <= level + 2.6 * np.sqrt(level * (1 - level) / 400), level
 
 
+@pytest.mark.parametrize("n", [45, 52])
+def test_a_probe_with_the_signals_period_is_no_finding(n):
+    """Both come and go every ten slices, each from a point of its own, in runs that are no whole number of periods."""
+    random = np.random.default_rng(9)
+
+    def run():
+        rate = (1 - 0.3 * periodic(n, 4, 6, int(random.integers(10)))) * random.normal(1, 0.05, n)
+        return PhaseRun(rate, periodic(n, 5, 5, int(random.integers(10))), 10.0)
+
+    p = np.array([phase_effect([run() for _ in range(3)]).p for _ in range(400)])
+    for level in (0.01, 0.05, 0.2):
+        assert np.mean(p <= level) <= level + 2.6 * np.sqrt(level * (1 - level) / 400), level
+    alone = np.array([phase_effect([run()]).p for _ in range(100)])
+    assert alone.min() >= 1 / 10
+
+
+def test_a_run_shorter_than_a_period_tells_nothing():
+    active = periodic(12, 8, 8)
+    assert np.isnan(phase_effect([PhaseRun(100 - 50 * active, active, 16.0)]).p)
+
+
+def test_a_period_need_not_be_whole_slices():
+    n, period = 47, 7.5
+    active = ((np.arange(n) % period) < 3).astype(float)
+    found = phase_effect([PhaseRun(100 - 50 * active, active, period)])
+    assert found.rho == pytest.approx(-1.0)
+    assert 1 / 45 <= found.p <= 6 / 45
+
+
 def test_a_probe_that_speeds_up_is_no_finding():
     active = periodic(64)
     found = phase_effect([PhaseRun(100 + 50 * active, active)])

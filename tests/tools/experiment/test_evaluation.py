@@ -151,6 +151,16 @@ def test_discarded_and_failed_runs_do_not_count(tmp_path):
     assert results.done == 6
 
 
+def test_a_signals_period_is_told_by_its_whole_phases():
+    """The first begins late, for the signal did, and the last was cut off."""
+    from crosswind.tools.experiment.courses import _OverTime
+
+    cut = tuple((round(a * 1e9), round(b * 1e9)) for a, b in ((2, 5), (10, 15.2), (20, 25), (30, 35), (40, 43)))
+    for phases_ns, period in ((cut, 10), (cut[:2], 10), (cut[:1], None), ((), None)):
+        found = _OverTime(None, 0, 1, 0, 2 * 10**9, np.zeros(3), phases_ns).period
+        assert found == (None if period is None else pytest.approx(period / 2, rel=0.03))
+
+
 def test_a_run_that_was_made_again_has_not_failed(tmp_path):
     periodic(tmp_path, repetitions=1).close()
     record = next(record for record in read_records(tmp_path) if record.key == "writer--alone--0")

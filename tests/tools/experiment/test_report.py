@@ -34,7 +34,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def reported(tmp_path_factory):
     """A periodic experiment with its report; the title is hostile."""
-    made = periodic(tmp_path_factory.mktemp("report"), repetitions=2)
+    made = periodic(tmp_path_factory.mktemp("report"), repetitions=3)
     made.close()
     toml = made.directory / "experiment.toml"
     title = HOSTILE.replace("\\", "\\\\").replace("\x1b", "\\u001b")
@@ -44,7 +44,7 @@ def reported(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def crossed(tmp_path_factory):
-    made = matrix(tmp_path_factory.mktemp("matrix"), repetitions=2)
+    made = matrix(tmp_path_factory.mktemp("matrix"), repetitions=3)
     made.close()
     return made.directory, write_report(made.directory)
 
@@ -53,7 +53,7 @@ def test_the_summary_says_it_in_a_few_lines(reported):
     directory, text = reported
     lines = text.splitlines()
     assert len(lines) <= 6
-    assert lines[0].startswith("6 of 6 runs on this machine, ")
+    assert lines[0].startswith("9 of 9 runs on this machine, ")
     assert re.search(r"writer beside noise: loses 2\d % \(.*\) of its time .* a slow-down of 3\d %; no", text)
     assert re.search(r"5\d? % lower while noise is active \(rank correlation -0\.\d+, p = 0\.\d+\)", text)
     assert lines[-1] == f"Report: {directory / 'report.html'}"
@@ -80,7 +80,7 @@ def test_the_markdown_takes_no_text_for_markup(reported):
     assert "!\\[y\\](javascript:z)" in head
     assert "](periodic-writer--noise.svg)" in text
     for row in text.splitlines():
-        if row.startswith("| writer | noise | 2 "):
+        if row.startswith("| writer | noise | 3 | 1"):
             assert len(re.findall(r"(?<!\\)\|", row)) == 11
 
 
@@ -112,7 +112,7 @@ def test_a_matrix_has_a_table_a_chunk_size(crossed):
     assert second.title == "Degradation, chunks of 16 MiB"
     assert first.header == ("probe", "beside seek", "beside append", "alone")
     assert [row[0] for row in first.rows] == ["seek", "append"]
-    assert re.fullmatch(r"\d\d % \(\d\d to \d\d\), n = 2", first.rows[0][2])
+    assert re.fullmatch(r"\d\d % \(\d\d to \d\d\), n = 3", first.rows[0][2])
     assert "seek.1M loses" in text
     assert len(text.splitlines()) < 10
 
@@ -123,6 +123,22 @@ def test_every_pair_has_its_row_and_says_what_is_not_there(crossed):
     assert len(table.rows) == 8
     assert any("no segments" in note for note in table.notes)
     assert {len(row) for row in table.rows} == {len(table.header)}
+
+
+def test_each_table_says_what_its_columns_hold(reported, crossed):
+    for directory, _ in (reported, crossed):
+        text = Page((directory / "report.html").read_text()).text
+        assert "percent of the time alone; in brackets the 95 % interval, a bootstrap" in text
+    results = read_results(reported[0] / "results.json")
+    row = dict(zip(*(lambda table: (table.header, table.rows[0]))(tables.phases_table(results)), strict=True))
+    assert row["runs"] == "3"
+    machine = {"machine": "2-core <guest>"}
+    programs = tables.programs_table(results.model_copy(update={"machine": machine}))
+    assert programs.words == "Slices of 1s. The machine that started them: 2-core <guest>."
+    assert programs.rows[0][1] == "1 on 1"
+    assert row["while active"].endswith(" MB/s, 60 slices")
+    assert "(n = 3)" in (reported[0] / "periodic-writer--noise.svg").read_text()
+    assert "rate lost, % of alone" in (crossed[0] / "matrix.svg").read_text()
 
 
 def test_a_directory_without_runs(tmp_path):
