@@ -141,8 +141,9 @@ class Runner:
         end_ns = time.time_ns()
         slept_s = _slept_s() - slept_s
         conditions = Conditions(**asdict(watch.conditions())) if is_local else None
+        of_disk = self._outside(folder, programs, disk) if disk else None  # now: agents may have to be waited for
         seen = self._seen(begin_ns, end_ns)
-        outside = self._outside(folder, programs, disk or seen)
+        outside = of_disk if disk else self._outside(folder, programs, seen)
         if status == "done" and is_local and slept_s > LONGEST_SLEEP_S:
             status, why = "discarded", f"the machine was asleep for {slept_s:.0f} s"
         elif status == "done" and is_disturbed(outside, _span_s(programs), self.experiment.experiment.outside_pct):

@@ -350,6 +350,14 @@ def test_waiting_for_the_batch_system_excuses_nobody(write, runner, monkeypatch)
     assert record.status == "discarded"
 
 
+def test_what_others_move_while_agents_are_waited_for_does_not_count(write, runner, monkeypatch):
+    looks = []
+    monkeypatch.setattr(runner_module.DiskWatch, "beside", lambda self, profiles: looks.append("disk"))
+    monkeypatch.setattr(runner_module, "seen_by_agents", lambda *_: looks.append("agents") or [])
+    make(runner(write(SH.format("sleep 1"), of_probe=BARE, pairs=ALONE)))
+    assert looks == ["disk", "agents"]
+
+
 def test_a_run_in_which_the_machine_slept_is_made_again(write, runner, monkeypatch):
     slept = iter([0.0, 3600.0, 3600.0, 3600.0])
     monkeypatch.setattr(runner_module, "_slept_s", lambda: next(slept))
