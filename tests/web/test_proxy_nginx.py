@@ -26,7 +26,7 @@ from support.sites import Site
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/sbin:/bin")
 ACCESS = Path(__file__).parents[2] / "docs/dashboard/access.md"
 PASSWORD = "swordfish"
-pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed (apt-get install nginx-light)")
+pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed (apt-get install nginx)")
 
 
 def free_port() -> int:
