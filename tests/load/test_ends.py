@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.load_programs import bare_environment, command, processes, wait_until
+from support.load_programs import any_mpi, bare_environment, command, processes, wait_until
 
 
 def start(arguments: list[str]) -> subprocess.Popen[str]:
@@ -81,6 +81,15 @@ def test_a_silent_program_answers_a_signal(mpi: str) -> None:
     run.terminate()
     out, _ = run.communicate(timeout=10)
     assert json.loads(out)["ended"] == "stopped"
+
+
+def test_its_processor_time_may_be_limited(tmp_path: Path) -> None:
+    """As by a batch system or a shell."""
+    limited = ["sh", "-c", 'ulimit -S -t 1; exec "$@"', "sh"]
+    run = start([*limited, *command(any_mpi(), "pattern", "--volume", 0, "--seconds", 60, "--dir", tmp_path, ranks=1)])
+    out, err = run.communicate(timeout=40)
+    assert json.loads(out)["ended"] == "stopped", err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_signals_that_are_ignored_stay_ignored(mpi: str) -> None:

@@ -7,7 +7,7 @@
 
 enum { GRACE_S = 60, SPARE_S = 300, POLL_NS = 2000000 };
 
-static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU};
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
 static int ignored[N_NUMBERS]; /* by nohup, or by a shell that starts it in the background */
 static volatile sig_atomic_t asked;
@@ -43,6 +43,7 @@ void load_stop_watch(double seconds)
     const struct sigaction none = {.sa_handler = SIG_IGN}, last = {.sa_handler = give_up};
     for (int i = 0; i < N_NUMBERS; i++)
         sigaction(numbers[i], ignored[i] ? &none : &action, NULL);
+    sigaction(SIGXFSZ, &none, NULL); /* a write that is too long fails */
     sigaction(SIGALRM, &last, NULL);
     alarm((unsigned)seconds + SPARE_S);
 }
