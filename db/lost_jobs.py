@@ -49,6 +49,7 @@ def note_heard(
         keys = sorted(row.key for row in conn.execute(query) if (row.job_id, row.step, row.uid) in steps)
     for part in batches(keys):
         with writing(engine) as conn:
+            conn.execute(select(j.key).where(j.key.in_(part)).order_by(j.key).with_for_update())  # as mark_lost
             conn.execute(update(schema.job).where(j.key.in_(part), j.heard_ns < now_ns).values(heard_ns=now_ns))
     return len(keys)
 

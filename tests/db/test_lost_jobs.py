@@ -1,12 +1,16 @@
 """Running steps whose nodes are not heard of any more: ended, kept, and back as soon as something comes."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sqlalchemy import event, select, text, update
 
-from crosswind.db import BatchJob, load_profile, lost_jobs, queries, reading
+from crosswind.db import BatchJob, load_profile, lost_jobs, queries, reading, schema
 from crosswind.db.batch import link_steps, store_batch_jobs
+from crosswind.db.connection import writing
 from crosswind.db.lost_jobs import LOST, mark_lost, note_heard
 from support.profiles import FIRST_SLICE, SLICE_NS, make_writer
 
@@ -171,3 +175,32 @@ def test_one_whose_end_is_loaded_meanwhile_is_not_lost(postgresql, monkeypatch):
     assert mark_lost(postgresql, HOUR, profile.job.end_ns + 2 * HOUR) == []
     assert looks == [1, 1]
     assert states(postgresql, key)[0] == "finished"
+
+
+def test_what_is_seen_to_run_is_locked_in_the_order_of_keys(postgresql):
+    """As what is lost is, wherever the rows lie: else two collectors could wait for each other in a circle."""
+
+    def as_they_lie(connection, _record):
+        connection.execute("SET enable_indexscan = off")
+        connection.commit()
+
+    postgresql.dispose()
+    event.listen(postgresql, "connect", as_they_lie)
+    profiles = [running(job_id=job_id) for job_id in ("7", "8")]
+    first, second = (load_profile(postgresql, profile).job_key for profile in profiles)
+    seen = {(profile.job.id, profile.job.step, profile.job.uid) for profile in profiles}
+    now_ns = max(profile.job.end_ns for profile in profiles) + HOUR
+    key = schema.job.c.key
+    with writing(postgresql) as conn:  # now its row is the last one
+        conn.execute(update(schema.job).where(key == first).values(end_ns=schema.job.c.end_ns - 1))
+    waits = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~* 'job'")
+    with ThreadPoolExecutor(1) as pool:
+        with writing(postgresql) as conn:
+            conn.execute(select(key).where(key == first).with_for_update())
+            noting = pool.submit(note_heard, postgresql, seen, now_ns, now_ns)
+            give_up = time.monotonic() + 20
+            while not conn.execute(waits).scalar_one() and time.monotonic() < give_up:
+                time.sleep(0.02)
+            assert not noting.done()
+            conn.execute(select(key).where(key == second).with_for_update(nowait=True))
+        assert noting.result(timeout=20) == 2
