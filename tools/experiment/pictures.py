@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from crosswind.tools.experiment.results import Course, PairResult, Results
-from crosswind.tools.experiment.tables import group_title, groups, number, p_value, percent, short_names
+from crosswind.tools.experiment.tables import group_title, groups, lower, number, p_value, percent, short_names
 from crosswind.tools.output import one_line
 from crosswind.web.palette import THEMES
 
@@ -96,7 +96,7 @@ def _periodic(pair: PairResult) -> Figure:
 def _periodic_title(pair: PairResult) -> str:
     phases = pair.phases
     assert phases is not None  # noqa: S101
-    dent = [f"{percent(phases.depth_pct)} lower while active"] if phases.depth_pct is not None else []
+    dent = [f"{lower(phases.depth_pct)} while active"] if phases.depth_pct is not None else []
     slower = [f"slow-down {percent(pair.change.slow_down_pct)}"] if pair.change else []
     told = f"rank correlation {number(phases.rho, 2)}, p = {p_value(phases.p)} (n = {phases.runs})"
     return ", ".join([*dent, *slower, told]).replace(" -", " −")
@@ -150,7 +150,7 @@ def _bars(axes: Axes, group: Sequence[PairResult], signals: dict[str, int]) -> N
         top = max(pair.change.lost_pct, *(pair.change.lost_interval_pct or (0,)), *pair.change.each_pct)
         axes.annotate(f"{pair.change.lost_pct:.0f}", (at, top), (0, 3), textcoords="offset points", ha="center",
                       fontsize=8, color=THEME.crosshair)  # fmt: skip
-        lowest = min(lowest, *pair.change.each_pct)
+        lowest = min(lowest, *pair.change.each_pct, *(pair.change.lost_interval_pct or ()))
     axes.set_xticks(range(len(probes)), [one_line(names[probe]) for probe in probes])
     axes.tick_params(axis="x", length=0)
     axes.spines.bottom.set_visible(False)

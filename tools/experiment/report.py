@@ -22,6 +22,7 @@ from crosswind.tools.experiment.tables import (
     as_html,
     as_markdown,
     lookup_words,
+    lower,
     matrix_tables,
     number,
     p_value,
@@ -140,15 +141,11 @@ def _pair_lines(pair: PairResult) -> Iterator[str]:
     if pair.phases:
         phases = pair.phases
         yield (
-            f"{who}: its rate is {_lower(phases.depth_pct)} while {pair.signal} is active "
+            f"{who}: its rate is {lower(phases.depth_pct)} while {pair.signal} is active "
             f"(rank correlation {number(phases.rho, 2)}, p = {p_value(phases.p)})."
         )
     if pair.lookup.runs and not pair.lookup.why:
         yield f"{who}: the lookup lists {pair.signal} {lookup_words(pair.lookup)}."
-
-
-def _lower(depth_pct: float | None) -> str:
-    return f"{percent(depth_pct)} lower" if depth_pct is None or depth_pct >= 0 else f"{percent(-depth_pct)} higher"
 
 
 def _estimated(pair: PairResult) -> str:

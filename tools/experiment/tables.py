@@ -19,6 +19,7 @@ __all__ = [
     "group_title",
     "groups",
     "lookup_words",
+    "lower",
     "matrix_tables",
     "pairs_table",
     "percent",
@@ -179,6 +180,11 @@ def percent(value: float | None, interval: tuple[float, float] | None = None) ->
         return NOTHING
     between = "" if interval is None else f" ({whole(interval[0])} to {whole(interval[1])})"
     return f"{whole(value)} %{between}"
+
+
+def lower(depth_pct: float | None) -> str:
+    """How far a rate falls, or rises."""
+    return f"{percent(depth_pct)} lower" if depth_pct is None or depth_pct >= 0 else f"{percent(-depth_pct)} higher"
 
 
 def whole(value: float) -> str:

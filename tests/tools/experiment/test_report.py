@@ -6,10 +6,12 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.axes import Axes
 from PIL import Image
 
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment import tables
+from crosswind.tools.experiment.pictures import draw
 from crosswind.tools.experiment.report import NO_PICTURES, summary, write_report
 from crosswind.tools.experiment.results import LookupResult, read_results
 from support.experiments import PERIODIC, matrix, periodic
@@ -139,6 +141,29 @@ def test_each_table_says_what_its_columns_hold(reported, crossed):
     assert row["while active"].endswith(" MB/s, 60 slices")
     assert "(n = 3)" in (reported[0] / "periodic-writer--noise.svg").read_text()
     assert "rate lost, % of alone" in (crossed[0] / "matrix.svg").read_text()
+
+
+def test_a_picture_says_higher_of_a_rate_that_rises(reported, tmp_path):
+    results = read_results(reported[0] / "results.json")
+    (pair,) = results.pairs
+    rises = pair.model_copy(update={"phases": pair.phases.model_copy(update={"depth_pct": -19.0})})
+    draw(results.model_copy(update={"pairs": [rises]}), tmp_path, ends=("svg",))
+    assert "19 % higher while active, " in (tmp_path / "periodic-writer--noise.svg").read_text()
+
+
+def test_all_of_an_interval_is_in_the_picture(crossed, tmp_path, monkeypatch):
+    results = read_results(crossed[0] / "results.json")
+    change = results.pairs[0].change.model_copy(update={"lost_interval_pct": (-60.0, 50.0)})
+    wide = results.pairs[0].model_copy(update={"change": change})
+    limits, set_ylim = [], Axes.set_ylim
+
+    def noted(axes, *ends, **words):
+        limits.append(ends)
+        return set_ylim(axes, *ends, **words)
+
+    monkeypatch.setattr(Axes, "set_ylim", noted)
+    draw(results.model_copy(update={"pairs": [wide, *results.pairs[1:]], "kind": "matrix"}), tmp_path, ends=("svg",))
+    assert min(ends[0] for ends in limits if len(ends) == 2) <= -60
 
 
 def test_a_directory_without_runs(tmp_path):
