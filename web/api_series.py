@@ -115,7 +115,7 @@ class OfSystem(MethodView):
         none = np.zeros(n, dtype=np.int64)
         shown = {metric: np.where(hidden, 0, values) for metric, values in total.items()}
         whole = Background(resources.split(name)[0], (name,), shown, dict.fromkeys(total, none), hidden)
-        return _points(_others(whole, arguments["name"], slice_ns), first, slice_ns, n)
+        return _points(_others(whole, arguments["name"], slice_ns), first, slice_ns, min(n, arguments["max_points"]))
 
 
 def _others(background: Background, name: str, slice_ns: int) -> NDArray[np.float64]:

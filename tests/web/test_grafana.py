@@ -104,6 +104,7 @@ def test_points_follow_the_panel(grafana: tuple[str, dict[str, str]]) -> None:
     for shift in (0, 4000, 9000):
         shifted = query | {"from": FROM_MS + shift}
         assert 3 <= len(columns(get(grafana, "/series/system", shifted))[0]) <= 5
+        assert len(columns(get(grafana, "/series/system", shifted | {"max_points": 1}))[0]) == 1
 
 
 def test_a_compressed_answer_is_the_same(grafana: tuple[str, dict[str, str]]) -> None:
