@@ -272,7 +272,7 @@ def test_servers_that_agents_watch_tell_what_others_did(
 def test_a_damaged_record_is_named(tmp_path):
     (tmp_path / "runs" / "x").mkdir(parents=True)
     (tmp_path / "runs" / "x" / "record.json").write_text('{"key": "x"')
-    with pytest.raises(CommandError, match=r"runs/x/record\.json: is damaged .*remove .*x, and the run is made again"):
+    with pytest.raises(CommandError, match=r"runs/x/record\.json: is damaged .*remove .*x and jobs.db: "):
         read_records(tmp_path)
 
 
