@@ -123,8 +123,8 @@ def read_record(folder: Path) -> RunRecord | None:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise CommandError(
-            f"{folder / RECORD}: is damaged ({where}: {first['msg']}): remove {folder} and jobs.db: the run is made, and "
-            "all are loaded again"
+            f"{folder / RECORD}: is damaged ({where}: {first['msg']}): remove {folder} and jobs.db: the run is made, "
+            "and all are loaded again"
         ) from None
 
 
