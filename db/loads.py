@@ -97,8 +97,11 @@ def _is_readable(other: JobRow) -> bool:
 
 
 def jobs_beside(conn: Connection, job: JobRow, kinds: Collection[str]) -> list[Meeting]:
-    """The other jobs that met a job while it ran, on resources of these kinds."""
-    others = {j.key: j for j in queries.jobs_overlapping(conn, job.start_ns, job.end_ns) if j.key != job.key}
+    """The other jobs that met a job while it ran, on resources of these kinds. Its own steps are no others: a batch
+    script that runs beside its program, say.
+    """
+    around = queries.jobs_overlapping(conn, job.start_ns, job.end_ns)
+    others = {j.key: j for j in around if j.key != job.key and not _is_one_job(j, job)}
     used = _used_by_both(conn, job.key, others, kinds)
     paths = topology.paths_of_jobs(conn, {j.key: j.hosts for j in (job, *others.values())})
     met = {key: _really_shared(job, others[key], some, paths) for key, some in used.items()}
@@ -107,6 +110,12 @@ def jobs_beside(conn: Connection, job: JobRow, kinds: Collection[str]) -> list[M
     return [
         Meeting(others[key], _on_some_places(names, most), _place(paths[key])) for key, names in met.items() if names
     ]
+
+
+def _is_one_job(one: JobRow, other: JobRow) -> bool:
+    """Whether two steps are of the same job."""
+    of = [(j.cluster, j.job_id, j.uid) for j in (one, other)]
+    return bool(one.job_id) and of[0] == of[1]
 
 
 def _on_some_places(names: Sequence[str], most: int) -> tuple[str, ...]:

@@ -44,6 +44,17 @@ def test_jobs_elsewhere_or_at_another_time_are_no_neighbours(engine):
     assert beside(engine, "1").loads == ()
 
 
+def test_the_steps_of_a_job_are_no_neighbours_of_each_other(engine):
+    store(engine, job_id="1", step="0", hosts=("a",), uid=7)
+    store(engine, job_id="1", step="", hosts=("a",), uid=7)  # its batch script
+    store(engine, job_id="1", step="0", hosts=("a",), uid=8)  # of somebody else: ids come again
+    store(engine, job_id="2", step="0", hosts=("a",), uid=7)
+    with reading(engine) as conn:
+        mine = next(job for job in find_jobs(conn, "1", "0") if job.uid == 7)
+        met = {(m.job.job_id, m.job.uid) for m in loads.jobs_beside(conn, mine, METRICS)}
+    assert met == {("1", 8), ("2", 7)}
+
+
 def test_a_job_on_one_node_meets_nobody_on_the_network(engine):
     store(engine, job_id="1", hosts=("a",))
     store(engine, job_id="2", hosts=("a", "b"))
