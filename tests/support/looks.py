@@ -14,10 +14,12 @@ OWN_PIDS = Path("/proc/self/ns/pid").stat().st_ino  # the PID namespace of this 
 
 
 class Clock:
-    """Time as the daemon sees it; monotonic time goes on by itself."""
+    """Time as the daemon sees it; monotonic time goes on by itself. It begins after NOW_SLICE, and not before now:
+    silence is counted from when a file was written, which may be long after NOW_SLICE was noted.
+    """
 
     def __init__(self):
-        self.ns = (NOW_SLICE + 1) * SLICE_NS + SLICE_NS // 8
+        self.ns = max(NOW_SLICE + 1, time.time_ns() // SLICE_NS) * SLICE_NS + SLICE_NS // 8
 
     def __call__(self):
         return self.ns
