@@ -67,6 +67,13 @@ def test_a_signal_to_the_ranks_ends_them_with_their_report(mpi: str, options: tu
     assert run.returncode == 0
 
 
+def test_a_signal_to_one_of_those_that_meet_ends_all(mpi: str, tmp_path: Path) -> None:
+    """Also between two meetings: it does not leave the others waiting for it."""
+    run = writing(mpi, tmp_path, "--chunk", "4k", "--meet", 500)
+    os.kill(processes(str(tmp_path))[-1], signal.SIGTERM)
+    check_stopped(run, tmp_path)
+
+
 def test_a_rank_that_is_killed_takes_the_others_along(mpi: str, tmp_path: Path) -> None:
     run = writing(mpi, tmp_path, "--chunk", "4k")
     os.kill(processes(str(tmp_path))[-1], signal.SIGKILL)

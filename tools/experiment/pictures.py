@@ -36,6 +36,7 @@ STYLE: dict[Any, Any] = {
 }  # fmt: skip
 WIDTH = 7.4  # inches
 MATRIX_WORDS = "Degradation of each probe beside each signal; lines: 95 % interval of the median, dots: runs"
+COURSES_WORDS = "Rate of each probe beside each signal over time; shaded while the signal was active; grey: alone"
 MAX_PAIRS = 40  # of one picture
 METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {"Software": None}}  # as files: no time in them
 
@@ -56,14 +57,18 @@ def draw(
 
 
 def _figures(results: Results) -> Iterator[tuple[Picture, Figure]]:
-    for pair in results.pairs:
-        if pair.phases and pair.course:
+    with_courses = [pair for pair in results.pairs if pair.phases and pair.course]
+    measured = [pair for pair in results.pairs if pair.change]
+    if results.kind == "matrix":
+        if measured:
+            yield ("matrix", MATRIX_WORDS), _matrix(results)
+        if with_courses:
+            yield ("courses", COURSES_WORDS), _courses(results)
+    else:
+        for pair in with_courses:
             told = f"shaded while {pair.signal} was active; the run of median length of {pair.runs}"
             words = f"Rate of {pair.probe} over time; {told}"
             yield (f"periodic-{pair.probe}--{pair.signal}", words), _periodic(pair)
-    measured = [pair for pair in results.pairs if pair.change]
-    if results.kind == "matrix" and measured:
-        yield ("matrix", MATRIX_WORDS), _matrix(results)
     if results.kind == "slowdown" or any(pair.estimate.pct for pair in measured):
         shown = measured[:MAX_PAIRS]
         if shown:
@@ -77,10 +82,8 @@ def _periodic(pair: PairResult) -> Figure:
     assert phases is not None  # noqa: S101
     figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
     axes = figure.subplots()
-    scale, unit = _scale([v for each in (course, alone) if each for v in each.rate if v is not None], phases.unit)
-    for number_, (begin, end) in enumerate(course.phases_s):
-        label = f"{one_line(pair.signal)} active" if number_ == 0 else None
-        axes.axvspan(begin, end, color=ACTIVE, alpha=0.28, linewidth=0, label=label, zorder=0)
+    scale, unit = _scale(_rates([pair]), phases.unit)
+    _shade(axes, course, f"{one_line(pair.signal)} active")
     if alone:
         _line(axes, alone, scale, MUTED, 1.1, f"{pair.probe} alone")
     _line(axes, course, scale, PROBE, 1.7, f"{pair.probe} beside {pair.signal}")
@@ -102,7 +105,58 @@ def _periodic_title(pair: PairResult) -> str:
     return ", ".join([*dent, *slower, told]).replace(" -", " −")
 
 
-def _line(axes: Axes, course: Course, scale: float, colour: str, width: float, label: str) -> None:
+def _courses(results: Results) -> Figure:
+    """Small pictures, a row per probe and a column per signal, table by table."""
+    tables = [(group, short_names(group)) for group in groups(results)]
+    rows = [(group, names, probe) for group, names in tables for probe in dict.fromkeys(p.probe for p in group)]
+    columns = max(len({pair.signal for pair in group}) for group, _ in tables)
+    figure = Figure(figsize=(WIDTH, 0.8 + 1.25 * len(rows)), layout="constrained")
+    panels = figure.subplots(len(rows), columns, squeeze=False, sharex=True, sharey="row")
+    for row, (group, names, probe) in zip(panels, rows, strict=True):
+        pairs = [pair for pair in group if pair.probe == probe and pair.phases]
+        unit = pairs[0].phases.unit if pairs and pairs[0].phases else ""
+        scale, unit = _scale(_rates(pairs), unit)
+        signals = list(dict.fromkeys(pair.signal for pair in group))
+        for axes, signal in zip(row, signals, strict=False):
+            _small(axes, next((pair for pair in pairs if pair.signal == signal), None), scale)
+            if probe == group[0].probe:
+                title = group_title(results, group) if signal == signals[0] and len(tables) > 1 else ""
+                axes.set_title(f"{title}\nbeside {one_line(names[signal])}".strip("\n"), fontsize=8.5)
+        for axes in row[len(signals) :]:
+            axes.set_visible(False)
+        row[0].set_ylabel(f"{one_line(names[probe])}\n{unit}", fontsize=8)
+        row[0].set_ylim(bottom=0)  # of all that share it
+    panels[0][0].set_xlim(left=0)
+    for axes in panels[-1]:
+        axes.set_xlabel("seconds since the probe began", fontsize=8)
+    return figure
+
+
+def _small(axes: Axes, pair: PairResult | None, scale: float) -> None:
+    """One of many pictures of a rate over time."""
+    axes.tick_params(labelsize=7)
+    if pair is None or pair.course is None:
+        return
+    _shade(axes, pair.course)
+    if pair.alone_course:
+        _line(axes, pair.alone_course, scale, MUTED, 0.8)
+    _line(axes, pair.course, scale, PROBE, 1.2)
+
+
+def _rates(pairs: Sequence[PairResult]) -> list[float]:
+    """All rates that are shown of these."""
+    courses = [each for pair in pairs for each in (pair.course, pair.alone_course) if each]
+    return [value for each in courses for value in each.rate if value is not None]
+
+
+def _shade(axes: Axes, course: Course, label: str = "") -> None:
+    """While the signal was active."""
+    for begin, end in course.phases_s:
+        axes.axvspan(begin, end, color=ACTIVE, alpha=0.28, linewidth=0, label=label or None, zorder=0)
+        label = ""
+
+
+def _line(axes: Axes, course: Course, scale: float, colour: str, width: float, label: str = "") -> None:
     """Steps, one a slice, and a mark where the program ended."""
     rate = np.array([np.nan if value is None else value * scale for value in course.rate])
     edges = course.begin_s + course.slice_s * np.arange(rate.size + 1)

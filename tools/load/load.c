@@ -49,17 +49,25 @@ enum step { WORK, REST, STOP_TIME, STOP_VOLUME, STOP_SIGNAL, STOP_ERROR };
 static const char *const why[] = {
     [STOP_TIME] = "time", [STOP_VOLUME] = "volume", [STOP_SIGNAL] = "stopped", [STOP_ERROR] = "error"};
 
-/* What comes next, by this rank's clock; of a program whose ranks meet, what the most determined of them wants. */
-static enum step next_step(const struct load_run *run, const struct load_schedule *schedule, uint64_t done, int failed)
+/* What comes next, by this rank alone. */
+static enum step own_step(const struct load_run *run, const struct load_schedule *schedule, uint64_t done, int failed)
 {
     const int64_t now = load_now_ns();
-    int step = failed                                               ? STOP_ERROR
-               : load_stop_asked()                                  ? STOP_SIGNAL
-               : run->options.volume && done >= run->options.volume ? STOP_VOLUME
-               : now >= schedule->end_ns                            ? STOP_TIME
-               : load_schedule_silent(schedule, now)                ? REST
-                                                                    : WORK;
-    if (run->meets)
+    return failed                                               ? STOP_ERROR
+           : load_stop_asked()                                  ? STOP_SIGNAL
+           : run->options.volume && done >= run->options.volume ? STOP_VOLUME
+           : now >= schedule->end_ns                            ? STOP_TIME
+           : load_schedule_silent(schedule, now)                ? REST
+                                                                : WORK;
+}
+
+/* What comes next. Ranks that meet agree on it, on what the most determined of them wants: whenever each has done its
+   share, or at once if one has to stop, which then ends all. In between each rests by its own clock. */
+static enum step next_step(const struct load_run *run, const struct load_schedule *schedule, uint64_t done, int failed,
+                           uint64_t works)
+{
+    int step = (int)own_step(run, schedule, done, failed);
+    if (run->options.meet && (step > REST || works % run->options.meet == 0))
         MPI_Allreduce(MPI_IN_PLACE, &step, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return (enum step)step;
 }
@@ -69,10 +77,10 @@ static enum step work(struct load_run *run, const struct load_program *program, 
 {
     struct load_schedule schedule = {.options = &run->options,
                                      .end_ns = report->start_ns + (int64_t)(run->options.seconds * SECOND_NS)};
-    uint64_t done = 0;
+    uint64_t done = 0, works = 0;
     int failed = 0;
     enum step step;
-    while ((step = next_step(run, &schedule, done, failed)) <= REST) {
+    while ((step = next_step(run, &schedule, done, failed, works)) <= REST) {
         load_report_phase(report, step == WORK);
         if (step == REST) {
             load_schedule_rest(&schedule);
@@ -87,6 +95,7 @@ static enum step work(struct load_run *run, const struct load_program *program, 
         else
             load_report_add(report, from, to, amount);
         done += failed ? 0 : amount;
+        works++;
         load_schedule_pause(&schedule, to - from);
     }
     load_report_phase(report, 0);

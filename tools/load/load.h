@@ -21,6 +21,7 @@ struct load_options {
     double active;    /* seconds of each period in which it works; 0: all the time */
     double silent;    /* seconds of each period in which it rests */
     double intensity; /* share of the time it works while active, above 0 to 1 */
+    uint64_t meet;    /* works after which the ranks meet; 0: never; begin sets 1 where the work is collective */
     uint64_t volume;  /* amount after which a rank ends, in the program's unit; 0: no bound */
     uint64_t seed;
     const char *directory; /* where files are made */
@@ -29,7 +30,6 @@ struct load_options {
 struct load_run {
     struct load_options options;
     int rank, ranks;
-    int meets;                        /* set by begin: its work is collective, the ranks do the same steps */
     char folder[512];                 /* the rank's own, below options.directory; "" for programs without files */
     char together[512];               /* the ranks' common one, made by rank 0 */
     uint64_t random;                  /* state of load_random */

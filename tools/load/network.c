@@ -41,7 +41,7 @@ static const char *begin(struct load_run *run)
     partner = run->rank < half ? run->rank + half : run->rank < 2 * half ? run->rank - half : MPI_PROC_NULL;
     to = load_buffer(run, blocks * size);
     from = load_buffer(run, blocks * size);
-    run->meets = 1;
+    run->options.meet = 1;
     return to && from ? NULL : "not enough memory: choose a smaller --size";
 }
 

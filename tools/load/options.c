@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { MAX_OPTIONS = 24, FIRST_OWN = 1000 };
-enum common { SECONDS = 256, ACTIVE, SILENT, INTENSITY, VOLUME, SEED, DIRECTORY, HELP };
+enum common { SECONDS = 256, ACTIVE, SILENT, INTENSITY, MEET, VOLUME, SEED, DIRECTORY, HELP };
 
 static const struct {
     const char *name, *help;
@@ -18,6 +18,7 @@ static const struct {
     {"active", "seconds of work in each period (default: all the time)", 1, ACTIVE},
     {"silent", "seconds of rest in each period; periods begin at multiples of their length in UTC", 1, SILENT},
     {"intensity", "share of the active time that is worked, above 0 to 1 (default 1)", 1, INTENSITY},
+    {"meet", "works (chunks, messages) after which the ranks meet in a collective; 0: never (default)", 1, MEET},
     {"volume", "amount after which a rank ends, such as 4G; 0: no bound", 1, VOLUME},
     {"seed", "of all random choices (default 1)", 1, SEED},
     {"dir", "directory for files; they are removed at the end (default: the current one)", 1, DIRECTORY},
@@ -112,6 +113,8 @@ static int take_common(int number, const char *text, struct load_options *option
         return parse_number(text, 0.01, 86400, &options->silent);
     case INTENSITY:
         return parse_number(text, 0.001, 1, &options->intensity);
+    case MEET:
+        return parse_size(text, 0, UINT32_MAX, &options->meet);
     case VOLUME:
         return parse_size(text, 0, UINT64_C(1) << 50, &options->volume);
     case SEED:

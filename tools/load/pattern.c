@@ -118,7 +118,7 @@ enum filling { GOES_ON, ASKED, FAILED };
 static enum filling filling(const struct load_run *run, int failed)
 {
     int state = failed ? FAILED : load_stop_asked() ? ASKED : GOES_ON;
-    if (run->meets)
+    if (run->options.meet)
         MPI_Allreduce(MPI_IN_PLACE, &state, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return (enum filling)state;
 }
@@ -140,7 +140,8 @@ static int fill_files(const struct load_run *run)
 static const char *begin(struct load_run *run)
 {
     shared |= api == ACCESS_COLLECTIVE;
-    run->meets = api == ACCESS_COLLECTIVE;
+    if (api == ACCESS_COLLECTIVE)
+        run->options.meet = 1;
     my.file.api = (enum access_api)api;
     my.file.counts = run->counts;
     my.folder = shared ? run->together : run->folder;
@@ -194,11 +195,11 @@ static int end_chunk(void)
     return 0;
 }
 
-/* A chunk, or those of its pieces that a short time is enough for. Ranks that work together do as many. */
+/* A chunk, or those of its pieces that a short time is enough for. Ranks that meet do as many. */
 static uint64_t work(struct load_run *run)
 {
     const uint64_t size = chunk / pieces, from = my.moved;
-    const int64_t until = run->meets ? INT64_MAX : load_now_ns() + STEP_NS;
+    const int64_t until = run->options.meet ? INT64_MAX : load_now_ns() + STEP_NS;
     if (my.moved == 0 && begin_chunk())
         return LOAD_FAILED;
     do {
