@@ -5,8 +5,9 @@ STAMP := .venv/.setup-done
 PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
+PREFIX ?= /usr/local
 
-.PHONY: help setup build demo test test-abi test-kill test-web lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-compare accuracy-lookup fuzz stress test-cluster cluster-up cluster-down experiments experiments-docs generate clean
+.PHONY: help setup build install demo test test-abi test-kill test-web lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-compare accuracy-lookup fuzz stress test-cluster cluster-up cluster-down experiments experiments-docs generate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +21,10 @@ $(STAMP): pyproject.toml tools/setup/apt-packages.txt
 build: setup ## build the library and the test programs in build/
 	@$(STEP) "configure" cmake --preset release --log-level=WARNING
 	@$(STEP) "build" cmake --build --preset release
+
+install: build ## the library, load programs, recipes, units, below PREFIX=/usr/local (DESTDIR=DIR: in a folder to pack); says how to install the command
+	@umask 022 && DESTDIR='$(DESTDIR)' $(STEP) "install" cmake --install build --prefix '$(abspath $(PREFIX))'
+	@echo "The command: python3 -m venv /opt/crosswind && /opt/crosswind/bin/pip install '.[postgresql,metrics]' (docs/operations.md)"
 
 demo: build ## two real jobs, one disturbs the other, and the page that shows it (SERVE=0: end after loading)
 	@.venv/bin/crosswind demo $(if $(filter 0,$(SERVE)),--no-serve)

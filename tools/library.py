@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 from crosswind.tools.errors import CommandError
@@ -11,13 +12,11 @@ from crosswind.tools.errors import CommandError
 __all__ = ["NAME", "find_library", "load_folder", "preload"]
 
 NAME = "libcrosswind.so"
-# In this order: beside the sources it was built from (editable install), then where packages put it.
+# In this order: beside the sources it was built from (editable install), then where `make install` puts it: below the
+# prefix of this Python, if that is the same, and below those of the system.
 PLACES = (
     Path(__file__).resolve().parent.parent / "build",
-    Path("/usr/local/lib"),
-    Path("/usr/lib64"),
-    Path("/usr/lib/x86_64-linux-gnu"),
-    Path("/usr/lib"),
+    *dict.fromkeys(Path(prefix) / "lib" / "crosswind" for prefix in (sys.prefix, "/usr/local", "/usr")),
 )
 SEPARATORS = frozenset(" :\t\n")  # what ld.so splits LD_PRELOAD at
 
@@ -40,11 +39,11 @@ def find_library(name: str = NAME, variable: str = "CROSSWIND_LIBRARY") -> Path:
                 )
             return path
     looked = str(candidates[0]) if named else ", ".join(str(path.parent) for path in candidates)
-    raise CommandError(f"no {name} in {looked}: build it with `make build`, or set {variable} to its path")
+    raise CommandError(f"no {name} in {looked}: build it with `make build`, install it, or set {variable} to its path")
 
 
 def load_folder() -> Path:
-    """Where the load programs are: beside the library. CommandError: not built."""
+    """Where the load programs are: beside the library. CommandError: none are there."""
     folder = find_library().parent / "load"
     if not folder.is_dir():
         raise CommandError(f"no load programs in {folder}: build them with `make build` (it needs an MPI)")

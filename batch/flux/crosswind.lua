@@ -1,4 +1,5 @@
--- For Flux: in /etc/flux/shell/initrc.lua, after everything else, source_if_exists("/usr/lib/crosswind/crosswind.lua").
+-- For Flux: in /etc/flux/shell/initrc.lua, after everything else,
+-- source_if_exists("/usr/share/crosswind/batch/flux/crosswind.lua").
 -- The library comes in front of LD_PRELOAD of every task, unless the job says no. Where it is missing nothing is set: the
 -- dynamic linker would say so at every exec.
 local library = "/usr/lib/crosswind/libcrosswind.so"

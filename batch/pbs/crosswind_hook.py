@@ -1,7 +1,7 @@
 """A hook for OpenPBS and PBS Pro: the library in front of LD_PRELOAD of every task of a job.
 
 qmgr -c "create hook crosswind event=execjob_launch"
-qmgr -c "import hook crosswind application/x-python default crosswind_hook.py"
+qmgr -c "import hook crosswind application/x-python default /usr/share/crosswind/batch/pbs/crosswind_hook.py"
 
 PBS runs hooks with a Python of its own, so this file uses nothing but what PBS and that Python have.
 """
