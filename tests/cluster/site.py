@@ -15,6 +15,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from support import file_server
 from support.agents import start_agents, start_server_agent, stop_agents
@@ -68,11 +69,7 @@ def start_site(mbit: int = file_server.MBIT, nodes_mbit: int | None = None) -> C
             cluster = standing() or _standing()
     except BlockingIOError:
         raise NoSite("tests are using the simulated cluster: wait for their end") from None
-    file_server.start_file_server(cluster, mbit)
-    if nodes_mbit is None:
-        cluster.free_links()
-    elif not cluster.limit_links("rate", f"{nodes_mbit}mbit", "burst", "32kb", "latency", "10ms"):
-        raise NoSite("the kernel cannot limit a link (no sch_tbf)")
+    _set_links(cluster, mbit, nodes_mbit)
     return cluster
 
 
@@ -93,7 +90,7 @@ def running_site(mbit: int = file_server.MBIT) -> Iterator[Cluster]:
             raise NoSite("one is up: end it with make cluster-down")
         cluster = _started()
         try:
-            file_server.start_file_server(cluster, mbit)
+            _set_links(cluster, mbit, None)
             yield cluster
         finally:
             _end(cluster)
@@ -105,10 +102,12 @@ def settings(cluster: Cluster) -> dict[str, str]:
 
 
 def experiment_options(cluster: Cluster) -> list[str]:
-    """Options of `crosswind experiment run` that name what the nodes share, and where the agents' files are."""
+    """Options of `crosswind experiment run` that name what the nodes share, where the agents' files are, and how fast
+    the links are: in a file, because words of $SITE have no spaces, and it is right also when the links have changed.
+    """
     spools = [*map(cluster.spool_of, NODES), file_server.spool(cluster)]
     named = [word for spool in spools for word in ("--agents", str(spool))]
-    return ["--on", "slurm", "--scratch", str(file_server.mount(cluster)), *named]
+    return ["--on", "slurm", "--scratch", str(file_server.mount(cluster)), *named, "--note", f"@{_note(cluster)}"]
 
 
 def export_lines(cluster: Cluster) -> list[str]:
@@ -119,6 +118,27 @@ def export_lines(cluster: Cluster) -> list[str]:
         f"export SITE={shlex.quote(options)}",
         "# crosswind experiment run experiments/fig-2.7.toml $SITE",
     ]
+
+
+def links_in_words(mbit: int, nodes_mbit: int | None) -> str:
+    """What results say of the site."""
+    nodes = "" if nodes_mbit is None else f", {nodes_mbit} Mbit/s to each node"
+    return f"simulated cluster: {mbit} Mbit/s to the file server{nodes}"
+
+
+def _set_links(cluster: Cluster, mbit: int, nodes_mbit: int | None) -> None:
+    """Make them so fast, and note it."""
+    file_server.start_file_server(cluster, mbit)
+    if nodes_mbit is None:
+        cluster.free_links()
+    elif not cluster.limit_links("rate", f"{nodes_mbit}mbit", "burst", "32kb", "latency", "10ms"):
+        raise NoSite("the kernel cannot limit a link (no sch_tbf)")
+    _note(cluster).write_text(f"{links_in_words(mbit, nodes_mbit)}\n")
+
+
+def _note(cluster: Cluster) -> Path:
+    """What experiments are to keep of the site."""
+    return cluster.state / "note"
 
 
 def _started() -> Cluster:

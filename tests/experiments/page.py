@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from crosswind.tools.experiment.machine import machine_words
 from crosswind.tools.experiment.pictures import draw
 from crosswind.tools.experiment.report import Report, report_of
 from crosswind.tools.experiment.results import Results, read_results, write_results
@@ -67,5 +68,5 @@ def _titled(table: Table) -> str:
 
 
 def _machine(results: Results) -> str:
-    machine = results.machine.get("machine")
-    return f"Measured on a {plain_markdown(machine)}. " if isinstance(machine, str) else ""
+    machine = machine_words(results.machine)
+    return f"Measured on a {plain_markdown(machine)}. " if machine else ""

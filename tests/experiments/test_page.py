@@ -72,6 +72,15 @@ def test_results_become_a_part_of_the_page_with_pictures(tmp_path):
     )
 
 
+def test_a_note_on_the_machine_is_told_first(tmp_path):
+    made = periodic(tmp_path, repetitions=1)
+    made.close()
+    results = evaluate(made.directory).model_copy(update={"machine": {"machine": "2-core", "note": "400 Mbit/s |"}})
+    assert section_text(report_of(results, ()), results).startswith(
+        "\nMeasured on a 2-core; 400 Mbit/s \\|. 3 of 3 runs"
+    )
+
+
 def test_an_experiment_without_a_place_writes_nothing(tmp_path):
     made = periodic(tmp_path / "results", repetitions=1)
     made.close()

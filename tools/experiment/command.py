@@ -32,6 +32,7 @@ def experiment_command() -> None:
 @click.option(
     "--scratch", type=click.Path(path_type=Path), help="Where programs write; of Slurm, as the nodes see it.  [results]"
 )
+@click.option("--note", metavar="TEXT|@FILE", default="", help="On the machine: one line, kept and reported.")
 @click.pass_context
 def run_experiment(
     ctx: click.Context,
@@ -42,6 +43,7 @@ def run_experiment(
     dry_run: bool,
     agents: tuple[Path, ...],
     scratch: Path | None,
+    note: str,
 ) -> None:
     """Make all runs of FILE (TOML), alone and together, profiled, in a random but repeatable order; then evaluate them.
 
@@ -53,7 +55,7 @@ def run_experiment(
     """
     from crosswind.tools.experiment.session import Session
 
-    session = Session.of(file, output, on, repetitions, agents, scratch)
+    session = Session.of(file, output, on, repetitions, agents, scratch, note)
     if dry_run:
         session.tell()
         return

@@ -41,6 +41,7 @@ class Settings(_Table):
     seed: int = Field(1, ge=0)
     slice: str = "1s"
     outside_pct: float = Field(10.0, ge=0)  # 0: no run is discarded
+    outside_cpu_pct: float = Field(0.0, ge=0, le=100)  # 0: no run is discarded
     kind: Literal["periodic", "matrix", "slowdown"] = "slowdown"
 
     @field_validator("slice")

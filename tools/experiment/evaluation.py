@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from crosswind.tools.experiment.plan import plan
 from crosswind.tools.experiment.records import RunRecord, read_records
 from crosswind.tools.experiment.results import (
     RESULTS,
+    BusyResult,
     ChangeResult,
     PairResult,
     ProgramResult,
     Results,
+    ShareResult,
     SpreadResult,
     write_results,
 )
@@ -75,7 +78,19 @@ def _frame(directory: Path, experiment: Experiment, records: Sequence[RunRecord]
             (record.key, record.why) for record in records if record.status == "failed" and record.key not in done
         ],
         "unwatched": sum(record.outside is None for record in kept) if settings.outside_pct else 0,
+        "busy": _busy(kept),
     }
+
+
+def _busy(kept: Sequence[RunRecord]) -> BusyResult | None:
+    seen = [record.conditions for record in kept if record.conditions]
+    if not seen:
+        return None
+    return BusyResult(others=_share([c.others_pct for c in seen]), hypervisor=_share([c.steal_pct for c in seen]))
+
+
+def _share(pct: Sequence[float]) -> ShareResult:
+    return ShareResult(median=median(pct), most=max(pct))
 
 
 def _in_pairs(pairs: Sequence[PairName], experiment: Experiment) -> list[str]:

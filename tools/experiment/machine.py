@@ -6,23 +6,31 @@ import platform
 import re
 import subprocess
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import click
+
 from crosswind.tools.experiment.description import Program
 from crosswind.tools.mpi_launch import mpirun
 
-__all__ = ["describe"]
+__all__ = ["describe", "machine_words", "read_note"]
 
 TIMEOUT_S = 20.0
+MAX_NOTE = 200  # characters
 
 
-def describe(seen: dict[str, Any], programs: Collection[Program], scratch: Path | None) -> dict[str, Any]:
-    """The document. seen: what the launcher says of the machine. scratch: None where only other machines have it."""
+def describe(
+    seen: dict[str, Any], programs: Collection[Program], scratch: Path | None, note: str = ""
+) -> dict[str, Any]:
+    """The document. seen: what the launcher says of the machine. scratch: None where only other machines have it. note:
+    what nobody but who runs it can say; without one the document has none.
+    """
     return {
         **seen,
+        **({"note": note} if note else {}),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "memory_bytes": _memory(),
         "scratch_file_system": _file_system(scratch) if scratch else "",
@@ -30,6 +38,36 @@ def describe(seen: dict[str, Any], programs: Collection[Program], scratch: Path 
         "python": platform.python_version(),
         "crosswind": version("crosswind"),
     }
+
+
+def read_note(given: str) -> str:
+    """What `--note` says: the text itself, or of @FILE what is in that file. click.UsageError: no short line."""
+    try:
+        text = (_begin_of(Path(given[1:])) if given.startswith("@") else given).strip()
+    except OSError as error:
+        raise click.UsageError(f"--note: {given[1:]}: {error.strerror}") from None
+    except ValueError:  # not UTF-8
+        text = "\0"
+    if len(text) > MAX_NOTE or not text.isprintable():
+        raise click.UsageError(f"--note: has to be one line of text, of {MAX_NOTE} characters at most")
+    return text
+
+
+def machine_words(machine: Mapping[str, Any]) -> str:
+    """What a document says in words: the machine, and the notes on it, also later ones; "" where it says nothing."""
+    later = machine.get("later")
+    documents = [machine, *(later if isinstance(later, list) else [])]
+    notes = [document.get("note") for document in documents if isinstance(document, dict)]
+    first, *others = [note[:MAX_NOTE] for note in notes if isinstance(note, str)] or [""]
+    name = machine.get("machine")
+    parts = [name if isinstance(name, str) else "", first, *(f"later: {note}" for note in others)]
+    return "; ".join(part for part in parts if part)
+
+
+def _begin_of(path: Path) -> str:
+    """As much as a note may have, and more."""
+    with path.open("rb") as file:
+        return file.read(4 * MAX_NOTE + 2).decode()
 
 
 def _memory() -> int:

@@ -81,6 +81,11 @@ class Conditions(_Record):
     steal_pct: float
     others_pct: float
 
+    @property
+    def taken_pct(self) -> float:
+        """What the run could not have had of the processors, whoever took it."""
+        return self.steal_pct + self.others_pct
+
 
 class RunRecord(_Record):
     """One run: a probe, alone or beside a signal. why: of a run that is not done."""

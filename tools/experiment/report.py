@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from crosswind.tools.experiment.evaluation import evaluate
 from crosswind.tools.experiment.records import write_whole
-from crosswind.tools.experiment.results import LookupResult, PairResult, Results
+from crosswind.tools.experiment.results import BusyResult, LookupResult, PairResult, Results
 from crosswind.tools.experiment.tables import (
     Table,
     as_html,
@@ -102,7 +102,18 @@ def _made(results: Results) -> str:
     discarded = f", {results.discarded} discarded and made again" if results.discarded else ""
     planned = results.done + len(results.missing)
     unwatched = f" What others moved beside {results.unwatched} of them is not known." if results.unwatched else ""
-    return f"{results.done} of {planned} runs {where}{when}: {results.repetitions} repetitions{discarded}.{unwatched}"
+    made = f"{results.done} of {planned} runs {where}{when}: {results.repetitions} repetitions{discarded}."
+    return f"{made}{unwatched}{_busy(results.busy)}"
+
+
+def _busy(busy: BusyResult | None) -> str:
+    if busy is None:
+        return ""
+    others, hypervisor = busy.others, busy.hypervisor
+    return (
+        f" Others used {percent(others.median)} of the processors (median of the runs; most: {percent(others.most)}), "
+        f"the hypervisor took {percent(hypervisor.median)} (most: {percent(hypervisor.most)})."
+    )
 
 
 def _span(begin_ns: int, end_ns: int) -> str:

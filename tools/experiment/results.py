@@ -13,6 +13,7 @@ from crosswind.tools.experiment.records import write_whole
 
 __all__ = [
     "RESULTS",
+    "BusyResult",
     "ChangeResult",
     "Course",
     "EstimateResult",
@@ -22,6 +23,7 @@ __all__ = [
     "PhaseResult",
     "ProgramResult",
     "Results",
+    "ShareResult",
     "SpreadResult",
     "read_results",
     "write_results",
@@ -159,10 +161,27 @@ class ProgramResult(_Result):
     estimate: EstimateResult
 
 
+class ShareResult(_Result):
+    """Of several runs, in percent."""
+
+    median: float
+    most: float
+
+
+class BusyResult(_Result):
+    """How busy others kept this machine while runs that count were made on it, in percent of all its processors:
+    processes outside the run, and the hypervisor.
+    """
+
+    others: ShareResult
+    hypervisor: ShareResult
+
+
 class Results(_Result):
     """The whole experiment. machine: machine.json. missing: keys of runs that are planned and not done. discarded: how
     many tries were. failed: key and reason of runs that failed and were not made since. unwatched: runs that were to
-    be discarded if others disturbed them, and of which nobody knows. repetitions: planned.
+    be discarded if others disturbed them, and of which nobody knows. busy: None where nobody knows, as through Slurm.
+    repetitions: planned.
     """
 
     name: str
@@ -181,6 +200,7 @@ class Results(_Result):
     discarded: int
     failed: list[tuple[str, str]]
     unwatched: int = 0
+    busy: BusyResult | None = None
 
     def program(self, name: str) -> ProgramResult:
         """That of this name. KeyError."""

@@ -16,10 +16,11 @@ from crosswind.profile.store import read_profile
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment.agents import seen_by_agents
 from crosswind.tools.experiment.description import Experiment, Program
+from crosswind.tools.experiment.discarding import why_discarded
 from crosswind.tools.experiment.durations import Durations
 from crosswind.tools.experiment.launcher import Launcher, LaunchError, Started
 from crosswind.tools.experiment.loading import load_run, not_loaded, open_jobs
-from crosswind.tools.experiment.outside import DiskWatch, beside_on_servers, is_disturbed
+from crosswind.tools.experiment.outside import DiskWatch, beside_on_servers
 from crosswind.tools.experiment.plan import Run
 from crosswind.tools.experiment.progress import Progress
 from crosswind.tools.experiment.records import (
@@ -41,7 +42,6 @@ __all__ = ["Runner"]
 TRY = ".try"  # and its number: the folder of an earlier try
 FOLDER = re.compile(rf"[\w.-]+--[\w.-]+--\d+({re.escape(TRY)}\d+)?", re.ASCII)  # of a run
 MAX_TRIES = 3  # of a run that others disturb
-LONGEST_SLEEP_S = 1.0  # of the machine, during a run
 MAX_FAILURES = 3  # runs one after another; then it is no accident
 LEAST_TOGETHER = 0.5  # of the shorter program's time: one may have waited in a queue while the other ran
 
@@ -144,11 +144,10 @@ class Runner:
         of_disk = self._outside(folder, programs, disk) if disk else None  # now: agents may have to be waited for
         seen = self._seen(begin_ns, end_ns)
         outside = of_disk if disk else self._outside(folder, programs, seen)
-        if status == "done" and is_local and slept_s > LONGEST_SLEEP_S:
-            status, why = "discarded", f"the machine was asleep for {slept_s:.0f} s"
-        elif status == "done" and is_disturbed(outside, _span_s(programs), self.experiment.experiment.outside_pct):
-            assert outside is not None, "disturbed by it"  # noqa: S101
-            status, why = "discarded", f"others made {outside.outside_pct:.0f} % of the traffic ({outside.source})"
+        if status == "done":
+            settings, slept_s = self.experiment.experiment, slept_s if is_local else 0.0
+            why = why_discarded(settings, _span_s(programs), slept_s, outside, conditions)
+            status = "discarded" if why else "done"
         record = RunRecord(
             key=run.key, probe=run.cell.probe, signal=run.cell.signal, repetition=run.repetition,
             try_number=try_number, status=status, why=why, begin_ns=begin_ns, end_ns=end_ns, mutual=run.cell.mutual,

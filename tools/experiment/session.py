@@ -26,12 +26,13 @@ __all__ = ["Session"]
 
 @dataclass(frozen=True)
 class Session:
-    """file: the experiment's. on: local or slurm. programs: that run at all."""
+    """file: the experiment's. on: local or slurm. programs: that run at all. note: on the machine."""
 
     file: Path
     on: str
     runner: Runner
     programs: Sequence[Program]
+    note: str
 
     @classmethod
     def of(
@@ -42,16 +43,17 @@ class Session:
         repetitions: int | None,
         agents: Sequence[Path],
         scratch: Path | None,
+        note: str = "",
     ) -> Session:
         """By what the command line says; what it does not say the file does. CommandError: something does not fit."""
-        experiment = read_experiment(file)
+        experiment, note = read_experiment(file), machine.read_note(note)
         directory = (output or Path(f"experiment-{experiment.experiment.name}")).absolute()
         where = on or experiment.experiment.on
         check_same(directory, file, experiment, where)
         runs = plan(experiment, repetitions or experiment.experiment.repetitions)
         runner = Runner(directory, experiment, runs, _launcher(where, directory, scratch, agents))
         names = sorted({name for run in runs for name in (run.cell.probe, run.cell.signal) if name})
-        return cls(file, where, runner, [experiment.programs[name] for name in names])
+        return cls(file, where, runner, [experiment.programs[name] for name in names], note)
 
     def tell(self) -> None:
         """What would run: the programs, the order, the time."""
@@ -77,7 +79,7 @@ class Session:
             raise CommandError(reason)
         with locked(runner.directory):
             here = None if self.on == "slurm" else launcher.scratch  # here its mount point may be an empty directory
-            described = machine.describe(launcher.describe(), self.programs, here)
+            described = machine.describe(launcher.describe(), self.programs, here, self.note)
             changed = prepare(runner.directory, self.file, runner.runs, self.on, described)
             if changed:
                 click.echo(

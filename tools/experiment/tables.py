@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from crosswind.tools.experiment.machine import machine_words
 from crosswind.tools.experiment.results import EstimateResult, LookupResult, PairResult, Results, SpreadResult
 from crosswind.tools.output import one_line, si
 
@@ -114,8 +115,8 @@ def programs_table(results: Results) -> Table:
         )
         for program in results.programs
     )  # fmt: skip
-    machine = results.machine.get("machine")
-    of = f" The machine that started them: {machine}." if isinstance(machine, str) else ""
+    machine = machine_words(results.machine)
+    of = f" The machine that started them: {machine}." if machine else ""
     return Table("Programs", header, rows, f"Slices of {results.slice}.{of}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import signal
@@ -303,3 +304,24 @@ def test_another_machine_than_before_is_told_and_written_down(write, run, result
     path.write_text("[")
     code, _, err = run("run", file)
     assert (code, err) == (1, f"crosswind experiment: {path}: is damaged: remove it, and it is written again\n")
+
+
+def test_a_note_is_kept_told_when_it_changes_and_reported(write, run, results):
+    file, path = write('["true"]', of_probe='mpi = ""', pairs="signals = []"), results / "machine.json"
+    note = "links: 400 Mbit/s <b>to</b> the | server"
+    assert run("run", file, "--note", note)[0] == 0
+    first = json.loads(path.read_text())
+    assert first["note"] == note
+    assert "links: 400 Mbit/s &lt;b&gt;to&lt;/b&gt; the \\| server.\n" in (results / "report.md").read_text()
+    assert run("run", file)[2] == "", "who says nothing leaves the old one"
+    assert json.loads(path.read_text()) == first
+    (results / "said").write_text("links: 100 Mbit/s\n")
+    code, _, err = run("run", file, "--note", f"@{results / 'said'}")
+    assert code == 0
+    assert err.startswith("crosswind experiment: the machine has changed since (note, see machine.json): ")
+    assert [change["note"] for change in json.loads(path.read_text())["later"]] == ["links: 100 Mbit/s"]
+    assert "the | server; later: links: 100 Mbit/s.</p>" in html.unescape((results / "report.html").read_text())
+    assert run("run", file)[2] == ""
+    code, _, err = run("run", file, "--note", "two\nlines")
+    assert code == 2
+    assert "--note: has to be one line of text" in err

@@ -37,6 +37,7 @@ def read(tmp_path: Path, text: str):
 def test_what_is_left_out_has_defaults(tmp_path):
     found = read(tmp_path, GOOD)
     assert (found.experiment.on, found.experiment.repetitions, found.experiment.outside_pct) == ("local", 5, 10)
+    assert found.experiment.outside_cpu_pct == 0
     assert found.programs["b"].name == "b"
     assert found.programs["b"].timeout_s == 5 * 60 + 60
     assert not found.pairs[0].mutual
@@ -50,6 +51,7 @@ def test_what_is_left_out_has_defaults(tmp_path):
         ('name = "small"', 'name = "small"\nslice = "1x"\nrepetitions = 0', "experiment.repetitions"),
         ('name = "small"', 'name = "small"\nrepetition = 3', "experiment.repetition"),
         ('name = "small"', "name = 3", "experiment.name"),
+        ('name = "small"', 'name = "small"\noutside_cpu_pct = 101', "experiment.outside_cpu_pct"),
         ("[programs.a]", '[programs."a/b"]', "programs.a/b"),
         ("[programs.a]", "[programs.alone]", "alone"),
         ("[programs.a]", "[programs.a--b]", "a--b"),

@@ -7,7 +7,7 @@ import pytest
 
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment.evaluation import evaluate
-from crosswind.tools.experiment.records import read_records, write_record
+from crosswind.tools.experiment.records import Conditions, read_records, write_record
 from crosswind.tools.experiment.results import Results, read_results
 from support.experiments import PERIODIC, Made, Work, dents, matrix, periodic, phases
 
@@ -250,3 +250,21 @@ def test_no_number_is_null_in_json():
                         depth_pct=0.0, slices_inside=0, slices_outside=0)  # fmt: skip
     assert json.loads(found.model_dump_json())["rho"] is None
     assert Results.model_fields["pairs"]
+
+
+def test_how_busy_others_kept_the_machine_is_of_the_runs_that_count(tmp_path):
+    made = Made(tmp_path, PERIODIC.format(repetitions=3))
+    of_runs = [(1.0, 0.5, "done"), (3.0, 0.1, "done"), (2.5, 0.2, "done"), (90.0, 50.0, "discarded")]
+    for number, (others, steal, status) in enumerate(of_runs):
+        conditions = Conditions(load=1, steal_pct=steal, others_pct=others)
+        made.run(number, Work("writer", [1e8] * 5), status=status, conditions=conditions)
+    made.run(4, Work("writer", [1e8] * 5))  # of an old version, or through Slurm
+    made.close()
+    assert evaluate(tmp_path).busy.model_dump() == {
+        "others": {"median": 2.5, "most": 3.0},
+        "hypervisor": {"median": 0.2, "most": 0.5},
+    }
+
+
+def test_nobody_knows_how_busy_nodes_were(dented):
+    assert dented[1].busy is None

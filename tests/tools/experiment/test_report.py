@@ -12,8 +12,8 @@ from PIL import Image
 from crosswind.tools.errors import CommandError
 from crosswind.tools.experiment import tables
 from crosswind.tools.experiment.pictures import draw
-from crosswind.tools.experiment.report import NO_PICTURES, summary, write_report
-from crosswind.tools.experiment.results import LookupResult, read_results
+from crosswind.tools.experiment.report import NO_PICTURES, report_of, summary, write_report
+from crosswind.tools.experiment.results import BusyResult, LookupResult, ShareResult, read_results
 from support.experiments import PERIODIC, matrix, periodic
 
 HOSTILE = "<script>alert(1)</script> | `x` ![y](javascript:z) $\\x$ \x1b[31m"
@@ -141,6 +141,28 @@ def test_each_table_says_what_its_columns_hold(reported, crossed):
     assert row["while active"].endswith(" MB/s, 60 slices")
     assert "(n = 3)" in (reported[0] / "periodic-writer--noise.svg").read_text()
     assert "rate lost, % of alone" in (crossed[0] / "matrix.svg").read_text()
+
+
+def test_notes_on_the_machine_are_no_markup(reported):
+    results = read_results(reported[0] / "results.json").model_copy(
+        update={"machine": {"machine": "m", "note": HOSTILE}}
+    )
+    report = report_of(results, ())
+    assert "<script>" not in tables.as_markdown(report.tables[-1])
+    page = Page(tables.as_html(report.tables[-1]))
+    assert "script" not in page.tags
+    assert "The machine that started them: m; <script>alert(1)</script> | `x`" in page.text
+    assert "\x1b" not in page.text
+
+
+def test_how_busy_others_kept_the_machine_is_said(reported):
+    results = read_results(reported[0] / "results.json")
+    assert "the processors" not in summary(results)[0], "nobody knows"
+    busy = BusyResult(others=ShareResult(median=3.14, most=41.2), hypervisor=ShareResult(median=0, most=0.42))
+    assert summary(results.model_copy(update={"busy": busy}))[0].endswith(
+        ". Others used 3.1 % of the processors (median of the runs; most: 41 %), "
+        "the hypervisor took 0.0 % (most: 0.4 %)."
+    )
 
 
 def test_a_picture_says_higher_of_a_rate_that_rises(reported, tmp_path):
