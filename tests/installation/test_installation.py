@@ -19,7 +19,8 @@ from support.load_programs import any_mpi
 from support.preload import BUILD, ROOT
 
 LIBRARY = "libcrosswind.so"
-NAMES_OF_LIB = ("lib64", "lib/x86_64-linux-gnu", "lib32", "lib", "lib/i386-linux-gnu")
+# What ld.so calls the folder of its libraries, and their size in bits: Red Hat's and SUSE's names, and Debian's.
+NAMES_OF_LIB = {"lib64": 64, "lib": 32, "lib/x86_64-linux-gnu": 64, "lib32": 32, "lib/i386-linux-gnu": 32}
 RECIPES = ("pbs", "flux", "modulefiles")  # of batch/, whose scripts are programs, and the rest of which is compiled
 
 
@@ -133,11 +134,13 @@ class TestWithoutPython:
             pytest.skip("the compiler makes no 32-bit library (apt-get install gcc-multilib)")
         source = tmp_path / "hello.c"
         source.write_text('#include <unistd.h>\nint main(void) { return write(1, "hello", 5) != 5; }\n')
-        for bits in ("-m64", "-m32"):
-            subprocess.run(["gcc", bits, "-o", tmp_path / bits, source], check=True)
+        for name, bits in NAMES_OF_LIB.items():
+            assert (installed.libraries / name / LIBRARY).read_bytes()[:5] == b"\177ELF" + bytes([bits // 32]), name
+        for option in ("-m64", "-m32"):
+            subprocess.run(["gcc", option, "-o", tmp_path / option, source], check=True)
             preload = str(installed.libraries / "$LIB" / LIBRARY)
-            done = installed.run(tmp_path / bits, LD_PRELOAD=preload, CROSSWIND_HELPER_AFTER="0")
-            assert (done.stdout, done.stderr) == ("hello", ""), bits
+            done = installed.run(tmp_path / option, LD_PRELOAD=preload, CROSSWIND_HELPER_AFTER="0")
+            assert (done.stdout, done.stderr) == ("hello", ""), option
         (profile,) = merge_directory(installed.spool)
         assert [process.exe for process in profile.processes] == ["-m64"]
 
