@@ -1,6 +1,7 @@
 """Each MPI that the load programs were built for."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,21 @@ int unlinkat(int at, const char *name, int flags)
 }
 """
 
+FULL = """
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+int fsync(int fd)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
+    (void)fd;
+    if (!rank || strcmp(rank, "1"))
+        return 0;
+    errno = ENOSPC;
+    return -1;
+}
+"""
+
 
 @pytest.fixture(params=MPIS)
 def mpi(request: pytest.FixtureRequest) -> str:
@@ -40,7 +56,17 @@ def mpi(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def slow(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment in which a flush and the removal of a file take 2 s each."""
-    folder = tmp_path_factory.mktemp("slow")
-    (folder / "slow.c").write_text(SLOW)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "slow.so", folder / "slow.c"], check=True, timeout=60)
-    return {**bare_environment(), "LD_PRELOAD": str(folder / "slow.so")}
+    return _with(SLOW, tmp_path_factory.mktemp("slow"))
+
+
+@pytest.fixture
+def full(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which rank 1 finds its disk full when it flushes."""
+    return _with(FULL, tmp_path_factory.mktemp("full"))
+
+
+def _with(source: str, folder: Path) -> dict[str, str]:
+    (folder / "instead.c").write_text(source)
+    compiled = folder / "instead.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", compiled, folder / "instead.c"], check=True, timeout=60)
+    return {**bare_environment(), "LD_PRELOAD": str(compiled)}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crosswind.analysis.interference import estimate_profile
-from support.load_programs import Report, Seen, any_mpi, bare_environment, command, profiled
+from support.load_programs import Report, Seen, any_mpi, bare_environment, command, profiled, run
 
 RANKS, CHUNKS = 2, 64
 
@@ -42,6 +42,15 @@ def test_ranks_rest_and_stop_together(mpi: str) -> None:
         report = json.loads(done.stdout)
         assert report["ended"] == "time"
         assert len(report["active_ns"]) >= 2
+
+
+def test_what_one_rank_cannot_fill_none_waits_for(mpi: str, full: dict[str, str], tmp_path: Path) -> None:
+    """Its disk is full when what is to be read is flushed: all end, and remove their files."""
+    options = ["--read", "--meet", 1, "--chunk", "16k", "--dir", tmp_path]
+    done = run(command(mpi, "pattern", *options), full)
+    assert done.returncode == 1
+    assert "cannot write the file that is to be read: choose another --dir" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_program_that_meets_has_an_estimate(tmp_path: Path) -> None:

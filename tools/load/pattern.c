@@ -123,7 +123,8 @@ static enum filling filling(const struct load_run *run, int failed)
     return (enum filling)state;
 }
 
-/* Write what is to be read, to the device; as much of it as there is time for until a signal comes. */
+/* Write what is to be read, to the device; as much of it as there is time for until a signal comes. Of ranks that meet
+   none leaves before the others know: they would wait for it. */
 static int fill_files(const struct load_run *run)
 {
     enum filling state = GOES_ON;
@@ -131,10 +132,12 @@ static int fill_files(const struct load_run *run)
         state = filling(run, open_file(number, 1));
         for (uint64_t at = 0; state == GOES_ON && at < part_size(); at += chunk)
             state = filling(run, access_seek(&my.file, my.base + at) || move(0, chunk, 1));
-        if (state == FAILED || (state == GOES_ON && access_flush(&my.file)) || access_close(&my.file))
+        if (state == FAILED)
             return -1;
+        const int failed = state == GOES_ON && access_flush(&my.file);
+        state = filling(run, access_close(&my.file) || failed);
     }
-    return 0;
+    return state == FAILED ? -1 : 0;
 }
 
 static const char *begin(struct load_run *run)
@@ -148,7 +151,7 @@ static const char *begin(struct load_run *run)
     my.base = shared ? part_size() * (uint64_t)run->rank : 0;
     my.removes = api != ACCESS_COLLECTIVE || run->rank == 0;
     my.data = load_buffer(run, chunk);
-    if (!my.data)
+    if (reads ? filling(run, !my.data) == FAILED : !my.data)
         return "not enough memory for a chunk: choose a smaller --chunk";
     if (reads && fill_files(run))
         return "cannot write the file that is to be read: choose another --dir";
