@@ -11,6 +11,14 @@
 set(LIBRARIES lib/crosswind)
 set(SHARED share/crosswind)
 
+# --- folders: none but root may put a file in place of another, and all reach them, whatever the umask is -----
+set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/make_folder.cmake)
+foreach(folder ${LIBRARIES}/load ${SHARED} lib/systemd/system)
+  install(CODE "make_folder(${folder})")
+endforeach()
+
 # --- what is loaded into programs that start at any moment ------------------------------------------------
 set(ARRIVING ${LIBRARIES}/arriving)
 install(TARGETS crosswind LIBRARY DESTINATION ${ARRIVING})

@@ -68,6 +68,21 @@ class TestFiles:
             is_program = path.parts[-2] == "load" or (path.suffix == ".sh" and path.name != "environment.sh")
             assert mode == (0o755 if is_program else 0o644), path
 
+    @pytest.mark.parametrize("umask", [0o000, 0o077], ids=oct)
+    def test_new_folders_are_open_but_nobody_else_may_write_there(self, umask: int, tmp_path: Path) -> None:
+        """Whatever the umask is: the library in them is loaded into the programs of all users."""
+        there = tmp_path / "there"
+        there.mkdir()
+        there.chmod(0o2775)
+        before = os.umask(umask)
+        try:
+            install(there / "new" / "prefix")
+        finally:
+            os.umask(before)
+        modes = {path: stat.S_IMODE(path.stat().st_mode) & 0o777 for path in there.rglob("*") if path.is_dir()}
+        assert {path for path, mode in modes.items() if mode != 0o755} == set()
+        assert stat.S_IMODE(there.stat().st_mode) == 0o2775
+
     def test_recipes_name_the_prefix(self, installed: Site) -> None:
         """Word for word the same but for it, here and in the units, which name the place of the Python part."""
         named = 0
