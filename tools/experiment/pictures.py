@@ -106,30 +106,40 @@ def _periodic_title(pair: PairResult) -> str:
 
 
 def _courses(results: Results) -> Figure:
-    """Small pictures, a row per probe and a column per signal, table by table."""
-    tables = [(group, short_names(group)) for group in groups(results)]
-    rows = [(group, names, probe) for group, names in tables for probe in dict.fromkeys(p.probe for p in group)]
-    columns = max(len({pair.signal for pair in group}) for group, _ in tables)
+    """Small pictures, a row per probe and sort of work that is shown of it, a column per signal, table by table."""
+    tables = groups(results)
+    rows = [(group, pairs) for group in tables for pairs in _rows(group)]
+    columns = max(len({pair.signal for pair in group}) for group, _ in rows)
     figure = Figure(figsize=(WIDTH, 0.8 + 1.25 * len(rows)), layout="constrained")
     panels = figure.subplots(len(rows), columns, squeeze=False, sharex=True, sharey="row")
-    for row, (group, names, probe) in zip(panels, rows, strict=True):
-        pairs = [pair for pair in group if pair.probe == probe and pair.phases]
-        unit = pairs[0].phases.unit if pairs and pairs[0].phases else ""
+    above: Sequence[PairResult] = ()
+    for row, (group, pairs) in zip(panels, rows, strict=True):
+        names, signals = short_names(group), list(dict.fromkeys(pair.signal for pair in group))
+        what, unit = next((pair.phases.what, pair.phases.unit) for pair in pairs if pair.phases)
         scale, unit = _scale(_rates(pairs), unit)
-        signals = list(dict.fromkeys(pair.signal for pair in group))
         for axes, signal in zip(row, signals, strict=False):
             _small(axes, next((pair for pair in pairs if pair.signal == signal), None), scale)
-            if probe == group[0].probe:
+            if group is not above:
                 title = group_title(results, group) if signal == signals[0] and len(tables) > 1 else ""
                 axes.set_title(f"{title}\nbeside {one_line(names[signal])}".strip("\n"), fontsize=8.5)
         for axes in row[len(signals) :]:
             axes.set_visible(False)
-        row[0].set_ylabel(f"{one_line(names[probe])}\n{unit}", fontsize=8)
+        row[0].set_ylabel(f"{one_line(names[pairs[0].probe])}\n{one_line(what)}\n{unit}", fontsize=7.5)
         row[0].set_ylim(bottom=0)  # of all that share it
+        above = group
     panels[0][0].set_xlim(left=0)
     for axes in panels[-1]:
         axes.set_xlabel("seconds since the probe began", fontsize=8)
     return figure
+
+
+def _rows(group: Sequence[PairResult]) -> list[list[PairResult]]:
+    """The pairs with a course that may share an axis: of the same probe, and the same work of it is shown."""
+    found: dict[tuple[str, str], list[PairResult]] = {}
+    for pair in group:
+        if pair.phases and pair.course:
+            found.setdefault((pair.probe, pair.phases.what), []).append(pair)
+    return list(found.values())
 
 
 def _small(axes: Axes, pair: PairResult | None, scale: float) -> None:

@@ -46,6 +46,26 @@ def test_a_matrix_has_all_its_courses_in_one_picture(tmp_path, monkeypatch):
     assert "beside calm" in text
 
 
+def test_what_is_shown_of_one_pair_has_no_axis_with_what_is_shown_of_another(tmp_path, monkeypatch):
+    """Beside one signal a program may spend its time in other calls than beside another."""
+    lines = []
+    stairs = Axes.stairs
+    monkeypatch.setattr(Axes, "stairs", lambda axes, *a, **k: lines.append(axes) or stairs(axes, *a, **k))
+    results = crossed(tmp_path / "made")
+    pair, other = results.pairs
+    waits = pair.phases.model_copy(update={"what": "MPI calls", "unit": "1/s"})
+    other = other.model_copy(update={"phases": waits, "course": pair.course, "alone_course": pair.alone_course})
+    lines.clear()
+    drawn = [name for name, _ in draw(results.model_copy(update={"pairs": [pair, other]}), tmp_path, ends=("svg",))]
+    assert drawn == ["matrix", "courses"]
+    first, second = dict.fromkeys(lines)
+    assert not first.get_shared_y_axes().joined(first, second)
+    text = (tmp_path / "courses.svg").read_text()
+    assert pair.phases.what in text
+    assert "MPI calls" in text
+    assert text.count("beside calm") == 1, "the signals stand above the first row"
+
+
 def test_a_matrix_without_phases_has_no_courses(tmp_path):
     results = crossed(tmp_path / "made")
     pairs = [pair.model_copy(update={"phases": None}) for pair in results.pairs]
