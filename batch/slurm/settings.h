@@ -1,7 +1,7 @@
 /*
  * What the site (plugstack.conf) and the user (--crosswind=...) say, as one table of words. Pure: no Slurm in here.
  *
- *   plugstack.conf   optional spank_crosswind.so lib=/usr/lib/libcrosswind.so spool=/dev/shm/crosswind default=on
+ *   plugstack.conf   optional spank_crosswind.so lib=/usr/lib/crosswind/libcrosswind.so default=on
  * slice=4s command line     --crosswind=on | off | slice=500ms,digest=full,timing=off
  */
 #ifndef CW_SETTINGS_H
