@@ -83,6 +83,14 @@ class TestFiles:
         assert {path for path, mode in modes.items() if mode != 0o755} == set()
         assert stat.S_IMODE(there.stat().st_mode) == 0o2775
 
+    @pytest.mark.parametrize("name", ["a b", "a:b", "a;b", "a'b", "a$b"])
+    def test_a_prefix_that_LD_PRELOAD_or_a_script_would_not_take_is_refused(self, name: str, tmp_path: Path) -> None:
+        command = ["cmake", "--install", str(BUILD), "--prefix", str(tmp_path / name)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode != 0
+        assert "name a prefix of letters" in " ".join(done.stderr.split())
+        assert list(tmp_path.iterdir()) == []
+
     def test_recipes_name_the_prefix(self, installed: Site) -> None:
         """Word for word the same but for it, here and in the units, which name the place of the Python part."""
         named = 0
