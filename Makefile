@@ -6,6 +6,7 @@ PYTHON := .venv/bin/python
 STEP := tools/setup/step.sh
 SERVE ?= 1
 PREFIX ?= /usr/local
+WATER := experiments/victims/water.tpr
 
 .PHONY: help setup build install demo test test-abi test-kill test-web lint format bench bench-collector bench-db bench-web accuracy accuracy-simulated accuracy-real accuracy-docs accuracy-large accuracy-compare accuracy-lookup fuzz stress test-cluster cluster-up cluster-down experiments experiments-docs generate clean
 
@@ -109,9 +110,13 @@ experiments: setup ## all experiments on a simulated site, and their tables and 
 	@$(STEP) "packages of the simulated cluster" tools/setup/setup.sh cluster
 	@$(STEP) "packages of the victims" tools/setup/setup.sh experiments
 	@$(MAKE) --no-print-directory build
-	@$(STEP) "input of the victims" experiments/victims/water/prepare.sh experiments/victims/water.tpr
+	@$(MAKE) --no-print-directory $(WATER)
 	@cd tests && ../$(PYTHON) -m cluster.run_experiments ../build/experiments $(ONLY) $(if $(MBIT),--mbit $(MBIT)) $(if $(NODES_MBIT),--nodes-mbit $(NODES_MBIT))
 	@$(MAKE) --no-print-directory experiments-docs RESULTS="$(addprefix build/experiments/,$(or $(ONLY),$(basename $(notdir $(wildcard experiments/*.toml)))))"
+
+# Made once: it differs each time, and runs with another input are another experiment.
+$(WATER): $(wildcard experiments/victims/water/*)
+	@$(STEP) "input of the victims" experiments/victims/water/prepare.sh $@
 
 experiments-docs: setup ## tables and pictures of docs/experiments.md from results (RESULTS="experiment-fig-2.7 ..."; without: from those kept)
 	@cd tests && ../$(PYTHON) -m experiments $(abspath $(RESULTS))

@@ -16,7 +16,7 @@ from crosswind.tools.experiment.results import Results, read_results, write_resu
 from crosswind.tools.experiment.tables import Table, as_markdown, plain_markdown
 from support.marked import Marks
 
-__all__ = ["DATA", "PAGE", "marks_of", "section_text", "stored", "write_sections"]
+__all__ = ["DATA", "PAGE", "marks_of", "pictures_of", "section_text", "stored", "write_sections"]
 
 PAGE = Path("docs/experiments.md")
 DATA = Path("docs/data/experiments")
@@ -37,11 +37,18 @@ def write_sections(results: Sequence[Results], root: Path) -> None:
     (root / DATA).mkdir(parents=True, exist_ok=True)
     for each in results:
         write_results(root / DATA / f"{each.name}.json", each)
-        for old in (page.parent / IMAGES).glob(f"{each.name}-*"):
+        for old in pictures_of(each.name, root):
             old.unlink()
         pictures = draw(each, page.parent / IMAGES, prefix=f"{each.name}-", ends=("svg",))
         text = marks_of(each.name).with_part(text, section_text(report_of(each, pictures), each))
     page.write_text(text)
+
+
+def pictures_of(name: str, root: Path) -> list[Path]:
+    """An experiment's own pictures, without those of another whose name begins with its name."""
+    longer = [path.stem for path in (root / DATA).glob(f"{name}-*.json")]
+    found = sorted((root / PAGE.parent / IMAGES).glob(f"{name}-*"))
+    return [path for path in found if not any(path.name.startswith(f"{other}-") for other in longer)]
 
 
 def marks_of(name: str) -> Marks:

@@ -10,7 +10,7 @@ from crosswind.tools.experiment.description import read_experiment
 from crosswind.tools.experiment.evaluation import evaluate
 from crosswind.tools.experiment.plan import plan
 from crosswind.tools.experiment.report import report_of
-from experiments.page import DATA, PAGE, marks_of, section_text, stored, write_sections
+from experiments.page import DATA, PAGE, marks_of, pictures_of, section_text, stored, write_sections
 from support.experiments import periodic
 from support.marked import Marks
 from support.preload import ROOT
@@ -51,6 +51,18 @@ def test_there_are_experiments():
 @pytest.mark.parametrize("name", ["fig-2.7", "fig-3.5"])
 def test_five_repetitions_where_the_spread_is_told(name):
     assert read_experiment(ROOT / "experiments" / f"{name}.toml").experiment.repetitions >= 5
+
+
+def test_an_experiment_keeps_its_hands_off_pictures_of_another(tmp_path):
+    """`node` and `node-pairs`: one name begins the other."""
+    images = tmp_path / PAGE.parent / "img" / "experiments"
+    for folder in (images, tmp_path / DATA):
+        folder.mkdir(parents=True)
+    (tmp_path / DATA / "node-pairs.json").touch()
+    for name in ("node-matrix.svg", "node-pairs-matrix.svg", "fig-2.7-slowdown.svg"):
+        (images / name).touch()
+    assert [path.name for path in pictures_of("node", tmp_path)] == ["node-matrix.svg"]
+    assert [path.name for path in pictures_of("node-pairs", tmp_path)] == ["node-pairs-matrix.svg"]
 
 
 def test_results_become_a_part_of_the_page_with_pictures(tmp_path):
